@@ -1,0 +1,62 @@
+# The commands of the project. Each installs what it needs and does only what is left to do.
+
+PRESET ?= dev
+JOBS ?= $(shell nproc)
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup build demo test test-asan test-tsan bench-eager format check docs release clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup: ## install the packages that Tandem is built from
+	@tools/setup
+
+# Ninja configures again when a CMake file changes; the presets are all it cannot see.
+build/%/build.ninja: CMakePresets.json
+	@cmake --preset $*
+	@touch $@
+
+build: setup ## build the library, the command and the tests (PRESET=dev, TARGETS=...)
+	@$(MAKE) --no-print-directory build/$(PRESET)/build.ninja
+	@cmake --build build/$(PRESET) --parallel $(JOBS) $(addprefix --target ,$(TARGETS))
+
+demo: ## show the CPU and a second device working at the same time
+	@$(MAKE) --no-print-directory build PRESET=dev TARGETS="demo tandem_cli"
+	@if ! { [ -e build/dev/lib/libtandem_cuda.so ] && nvidia-smi -L >/dev/null 2>&1; }; then \
+	  export TANDEM_EMULATE_GPUS="$${TANDEM_EMULATE_GPUS:-1}"; \
+	fi; \
+	build/dev/bin/demo
+
+test: ## build, run all tests (the asynchronous ones under TSan too), check format and layers
+	@tools/run-tests dev tsan checks
+
+test-asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/run-tests asan
+
+test-tsan: ## the asynchronous tests under ThreadSanitizer
+	@tools/run-tests tsan
+
+bench-eager: ## eager execution beside PyTorch and TensorFlow (ARGS="--quick --cases=add,conv")
+	@$(MAKE) --no-print-directory build PRESET=release TARGETS=bench_eager
+	@bench/eager/run.py $(ARGS)
+
+format: setup ## rewrite all C++ files with clang-format
+	@tools/check-format --fix
+
+check: setup ## check format and layers, change nothing
+	@tools/check-format
+	@tools/check-layers
+
+docs: ## write docs/ops.md from the op table
+	@$(MAKE) --no-print-directory build PRESET=dev TARGETS=tandem_cli
+	@build/dev/bin/tandem ops --markdown > build/ops.md
+	@mv build/ops.md docs/ops.md
+
+release: ## optimised build, installed under build/release/install
+	@$(MAKE) --no-print-directory build PRESET=release
+	@cmake --install build/release --prefix build/release/install > build/release/install.log
+	@echo "installed in build/release/install"
+
+clean: ## remove everything that was built (.venv stays)
+	@rm -rf build

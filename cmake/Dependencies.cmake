@@ -1,0 +1,60 @@
+# Finds what Tandem is built from, and stops with one line that names all that is missing.
+# docs/dependencies.md says what each is for.
+
+set(_missing "")
+
+# tandem_need(<Debian package> <find_package arguments>...)
+macro(tandem_need debian)
+  find_package(${ARGN} QUIET)
+  if(NOT ${ARGV1}_FOUND)
+    list(APPEND _missing "${debian}")
+  endif()
+endmacro()
+
+# tandem_need_library(<target> <Debian package> <header> <library>): for what has no CMake files.
+macro(tandem_need_library target debian header library)
+  find_path(${library}_INCLUDE_DIR ${header})
+  find_library(${library}_LIBRARY ${library})
+  mark_as_advanced(${library}_INCLUDE_DIR ${library}_LIBRARY)
+  if(${library}_INCLUDE_DIR AND ${library}_LIBRARY)
+    if(NOT TARGET ${target})
+      add_library(${target} UNKNOWN IMPORTED)
+      set_target_properties(
+        ${target}
+        PROPERTIES IMPORTED_LOCATION "${${library}_LIBRARY}"
+                   INTERFACE_INCLUDE_DIRECTORIES "${${library}_INCLUDE_DIR}")
+    endif()
+  else()
+    list(APPEND _missing "${debian}")
+  endif()
+endmacro()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+tandem_need("a thread library (libc6-dev)" Threads)
+tandem_need("fmt (libfmt-dev)" fmt 9)
+tandem_need("spdlog (libspdlog-dev)" spdlog)
+tandem_need("nlohmann-json (nlohmann-json3-dev)" nlohmann_json 3)
+tandem_need("CLI11 (libcli11-dev)" CLI11)
+tandem_need_library(hwloc::hwloc "hwloc (libhwloc-dev)" hwloc.h hwloc)
+tandem_need_library(OpenBLAS::OpenBLAS "OpenBLAS (libopenblas-dev)" cblas.h openblas)
+tandem_need_library(LAPACKE::LAPACKE "LAPACKE (liblapacke-dev)" lapacke.h lapacke)
+tandem_need("oneDNN 3 (Python packages onednn-cpu-gomp and onednn-devel-cpu-gomp)" OneDNN 3)
+if(TANDEM_OPENMP)
+  tandem_need("OpenMP (g++)" OpenMP COMPONENTS CXX)
+endif()
+if(TANDEM_TESTS)
+  tandem_need("GoogleTest (libgtest-dev)" GTest)
+endif()
+if(TANDEM_BENCH)
+  tandem_need("Google Benchmark (libbenchmark-dev)" benchmark)
+endif()
+
+if(_missing)
+  list(JOIN _missing ", " _missing)
+  # CMake does not wrap a line that starts with a space.
+  message(FATAL_ERROR " missing: ${_missing}; run: make setup")
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
+  message(FATAL_ERROR "g++ ${CMAKE_CXX_COMPILER_VERSION} is too old; Tandem needs g++ 12 or newer")
+endif()
