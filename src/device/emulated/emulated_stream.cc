@@ -1,0 +1,144 @@
+#include "device/emulated/emulated_stream.h"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include <sys/prctl.h>
+
+#include "base/recorder.h"
+#include "tandem/error.h"
+
+namespace tandem {
+namespace {
+
+thread_local const EmulatedStream* running_stream = nullptr;
+
+}  // namespace
+
+EmulatedStream::EmulatedStream(Options options)
+    : Stream(options.lane),
+      options_(std::move(options)),
+      context_{.device = options_.device,
+               .address_offset = options_.address_offset,
+               .lane = options_.lane},
+      thread_([this] { run(); }) {}
+
+TimePoint EmulatedStream::submit(StreamTask task) { return push({std::move(task), {}}); }
+
+void EmulatedStream::wait(TimePoint point) {
+  if (point.stream == this || point.passed()) return;
+  push({{}, point});
+}
+
+TimePoint EmulatedStream::push(Item item) {
+  std::unique_lock lock(mutex_);
+  // The stream's own thread must not wait for itself to make room.
+  if (running_stream != this) {
+    space_.wait(lock, [&] { return stopping_ || queue_.size() < options_.capacity; });
+  }
+  if (stopping_) {
+    throw CancelledError(
+        "stream " + lane() +
+        " takes no more work: its device is shut down (the process exits)");
+  }
+  queue_.push_back(std::move(item));
+  const TimePoint point{this, ++submitted_};
+  lock.unlock();
+  work_.notify_one();
+  return point;
+}
+
+TimePoint EmulatedStream::now() {
+  std::lock_guard lock(mutex_);
+  return {this, submitted_};
+}
+
+void EmulatedStream::host_wait(uint64_t sequence) {
+  if (passed(sequence)) return;
+  const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
+  {
+    std::unique_lock lock(mutex_);
+    ++waiters_;
+    done_.wait(lock, [&] { return passed(sequence); });
+    --waiters_;
+  }
+  if (begin) {
+    recorder::record(recorder::Kind::kWait, "wait", context_.lane, begin,
+                     recorder::now_ns(), 0);
+  }
+}
+
+std::exception_ptr EmulatedStream::take_error() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(error_, nullptr);
+}
+
+void EmulatedStream::forget_error(const std::exception_ptr& error) {
+  std::lock_guard lock(mutex_);
+  if (error_ == error) error_ = nullptr;
+}
+
+void EmulatedStream::shutdown() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  space_.notify_all();
+  std::lock_guard lock(join_mutex_);
+  if (!thread_.joinable()) return;
+  thread_.join();
+  const std::exception_ptr error = take_error();
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    // The log may be gone by now.
+    std::fprintf(
+        stderr,
+        "tandem: %s: an error that nobody waited for: %s. Call synchronize(), or set "
+        "TANDEM_SYNC=1 to see it where it arises.\n",
+        lane().c_str(), e.what());
+  }
+}
+
+void EmulatedStream::run() {
+  name_this_thread(lane());
+  bind_this_thread(options_.cores);
+  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL,
+        0UL);  // nanoseconds: throttled copies end on time
+  on_stream_thread = true;
+  running_stream = this;
+  CurrentTeam team(options_.team);
+
+  std::unique_lock lock(mutex_);
+  while (true) {
+    work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    Item item = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    space_.notify_one();
+    run_item(std::move(item));  // what the task held is gone before its point has passed
+    lock.lock();
+    completed_.store(completed_.load(std::memory_order_relaxed) + 1,
+                     std::memory_order_release);
+    if (waiters_ > 0) done_.notify_all();
+  }
+}
+
+void EmulatedStream::run_item(Item item) {
+  if (item.awaited) {
+    item.awaited.host_wait();
+    return;
+  }
+  try {
+    item.task(context_);
+  } catch (...) {
+    std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+}
+
+}  // namespace tandem

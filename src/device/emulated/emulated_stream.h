@@ -1,0 +1,74 @@
+// EmulatedStream: a stream that is a thread. Tasks run in order on it; a task that throws
+// leaves its error with the stream, and later tasks still run (buffers carry what is
+// spoiled). The queue is bounded: submit() blocks while it is full. Owned by its device;
+// any thread may submit and wait.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "base/core_set.h"
+#include "base/parallel.h"
+#include "device/stream.h"
+
+namespace tandem {
+
+class EmulatedStream final : public Stream {
+ public:
+  struct Options {
+    const char* lane = "";  // lives as long as the process; names the thread too
+    Device* device = nullptr;
+    int64_t address_offset = 0;
+    CoreSet cores;
+    Team* team = nullptr;  // for kernels that its tasks run
+    size_t capacity = 1024;
+  };
+  explicit EmulatedStream(Options options);
+  ~EmulatedStream() override { shutdown(); }
+
+  /// Throws CancelledError after shutdown(), also when it was waiting for room.
+  TimePoint submit(StreamTask task) override;
+  void wait(TimePoint point) override;
+  TimePoint now() override;
+  bool passed(uint64_t sequence) override {
+    return completed_.load(std::memory_order_acquire) >= sequence;
+  }
+  void host_wait(uint64_t sequence) override;
+  std::exception_ptr take_error() override;
+  void forget_error(const std::exception_ptr& error) override;
+
+  /// Takes no more work, finishes what is queued, and joins the thread.
+  void shutdown();
+
+ private:
+  /// A task, or a wait for a point of another stream.
+  struct Item {
+    StreamTask task;
+    TimePoint awaited;
+  };
+  TimePoint push(Item item);
+  void run();
+  void run_item(Item item);
+
+  const Options options_;
+  const StreamContext context_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;   // the queue has items, or shutdown
+  std::condition_variable space_;  // the queue has room, or shutdown
+  std::condition_variable done_;   // completed_ has grown
+  std::deque<Item> queue_;
+  uint64_t submitted_ = 0;
+  int waiters_ = 0;  // threads in host_wait
+  bool stopping_ = false;
+  std::exception_ptr error_;
+  std::atomic<uint64_t> completed_{0};  // written with the mutex held
+
+  std::mutex join_mutex_;
+  std::thread thread_;
+};
+
+}  // namespace tandem
