@@ -1,0 +1,199 @@
+#include "tensor/buffer.h"
+
+#include <new>
+#include <string>
+
+#include "device/runtime.h"
+#include "tandem/error.h"
+
+namespace tandem {
+
+struct Buffer::Extra {
+  std::mutex mutex;
+  TimePoint uses[kMaxUses];
+  int use_count = 0;
+  std::exception_ptr error;
+  std::function<void()> deleter;
+};
+
+Ref<Buffer> Buffer::allocate(Device& device, size_t bytes) {
+  return allocate(device, bytes, device.is_host() ? nullptr : &device.compute());
+}
+
+Ref<Buffer> Buffer::allocate(Device& device, size_t bytes, Stream* stream) {
+  const auto make = [&] {
+    return Ref<Buffer>(new Buffer(device, device.allocator().allocate(bytes, stream)));
+  };
+  if (device.is_host()) return make();
+  try {
+    return make();
+  } catch (const ResourceExhaustedError&) {
+    if (on_stream_thread) throw;
+    const int64_t limit = device.allocator().info().limit;
+    if (limit && static_cast<int64_t>(bytes) > limit) throw;
+  }
+  // Work that is queued holds what it reads, on any device: once it is done there may be
+  // room.
+  for (Device* other : Runtime::get().devices()) {
+    for (Stream* queue : {&other->compute(), &other->copy_in(), &other->copy_out()}) {
+      queue->now().host_wait();
+    }
+  }
+  return make();
+}
+
+Ref<Buffer> Buffer::foreign(Device& device, void* address, size_t bytes,
+                            std::function<void()> deleter) {
+  Ref<Buffer> b(new Buffer(device, {address, bytes, 0}));
+  b->kind_ = Kind::kForeign;
+  if (deleter) b->extra().deleter = std::move(deleter);
+  return b;
+}
+
+Ref<Buffer> Buffer::strings(Device& device, size_t count) {
+  Ref<Buffer> b = allocate(device, count * sizeof(std::string), nullptr);
+  auto* p = static_cast<std::string*>(b->allocation_.address);
+  for (size_t i = 0; i < count; ++i) new (p + i) std::string;
+  b->kind_ = Kind::kStrings;
+  return b;
+}
+
+Buffer::~Buffer() {
+  Extra* x = extra_.load(std::memory_order_acquire);
+  if (kind_ == Kind::kForeign) {
+    if (x) {
+      // Somebody else will reuse this memory: nothing may still be reading it. Tasks of a
+      // stream's thread hold the buffers they read, so there the last one has just
+      // finished (and must not wait for itself).
+      if (!on_stream_thread) {
+        for (int i = 0; i < x->use_count; ++i) x->uses[i].host_wait();
+        ready_.host_wait();
+      }
+      if (x->deleter) x->deleter();
+    }
+  } else {
+    if (kind_ == Kind::kStrings) {
+      auto* p = static_cast<std::string*>(allocation_.address);
+      const size_t n = allocation_.bytes / sizeof(std::string);
+      for (size_t i = 0; i < n; ++i) p[i].~basic_string();
+    }
+    TimePoint points[kMaxUses + 1];
+    size_t n = 0;
+    if (ready_) points[n++] = ready_;
+    if (x) {
+      for (int i = 0; i < x->use_count; ++i) points[n++] = x->uses[i];
+    }
+    device_->allocator().free(allocation_, {points, n});
+  }
+  delete x;
+}
+
+void destroy_object(Buffer* buffer) { delete buffer; }
+
+Buffer::Extra& Buffer::extra() {
+  Extra* x = extra_.load(std::memory_order_acquire);
+  if (x) return *x;
+  auto* fresh = new Extra;
+  if (extra_.compare_exchange_strong(x, fresh, std::memory_order_acq_rel)) return *fresh;
+  delete fresh;
+  return *x;
+}
+
+void Buffer::add_use(TimePoint point) {
+  if (!point) return;
+  Extra& x = extra();
+  std::lock_guard lock(x.mutex);
+  for (int i = 0; i < x.use_count; ++i) {
+    if (x.uses[i].stream == point.stream) {
+      if (x.uses[i].sequence < point.sequence) x.uses[i] = point;
+      return;
+    }
+  }
+  if (x.use_count == kMaxUses) {
+    // More streams than there are places: replace one that has passed, or wait for the
+    // oldest.
+    for (int i = 0; i < x.use_count; ++i) {
+      if (x.uses[i].passed()) {
+        x.uses[i] = point;
+        return;
+      }
+    }
+    x.uses[0].host_wait();
+    x.uses[0] = point;
+    return;
+  }
+  x.uses[x.use_count++] = point;
+}
+
+void Buffer::poison(std::exception_ptr error) {
+  Extra& x = extra();
+  {
+    std::lock_guard lock(x.mutex);
+    if (!x.error) x.error = std::move(error);
+  }
+  poisoned_.store(true, std::memory_order_release);
+}
+
+std::exception_ptr Buffer::error() const {
+  if (!poisoned()) return nullptr;
+  Extra* x = extra_.load(std::memory_order_acquire);
+  std::lock_guard lock(x->mutex);
+  return x->error;
+}
+
+void* Buffer::host_address() const {
+  if (!device_->is_host()) {
+    throw InternalError("the memory of " + device_->full_name() +
+                        " has no host address; take a lease");
+  }
+  return allocation_.address;
+}
+
+bool Buffer::relocate(const Allocation& to, TimePoint filled) {
+  int32_t free = 0;
+  if (!leases_.compare_exchange_strong(free, -1, std::memory_order_acq_rel)) return false;
+  TimePoint points[kMaxUses + 2];
+  size_t n = 0;
+  if (ready_) points[n++] = ready_;
+  if (filled) points[n++] = filled;
+  Extra& x = extra();
+  {
+    std::lock_guard lock(x.mutex);
+    for (int i = 0; i < x.use_count; ++i) points[n++] = x.uses[i];
+    x.use_count = 0;
+  }
+  const Allocation old = allocation_;
+  allocation_ = {to.address, old.bytes, to.granted};
+  ready_ = filled;
+  leases_.store(0, std::memory_order_release);
+  device_->allocator().free(old, {points, n});
+  return true;
+}
+
+void LeaseSet::take(const Ref<Buffer>& buffer) {
+  for (;;) {
+    int32_t count = buffer->leases_.load(std::memory_order_relaxed);
+    // A move is a few instructions on another thread; it does no waiting of its own.
+    if (count >= 0 && buffer->leases_.compare_exchange_weak(count, count + 1,
+                                                            std::memory_order_acquire)) {
+      break;
+    }
+  }
+  taken_.push_back(buffer);
+}
+
+void LeaseSet::clear() {
+  for (const auto& b : taken_) b->leases_.fetch_sub(1, std::memory_order_release);
+  taken_.clear();
+}
+
+void Buffer::host_wait() const {
+  ready_.host_wait();
+  auto e = error();
+  if (!e) return;
+  // The caller sees it now: the stream it came from need not report it as well.
+  for (Device* device : Runtime::get().devices()) device->forget_error(e);
+  std::rethrow_exception(e);
+}
+
+}  // namespace tandem

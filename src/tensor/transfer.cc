@@ -1,0 +1,60 @@
+#include "tensor/transfer.h"
+
+#include <fmt/format.h>
+
+#include "device/copy.h"
+#include "tensor/tensor_impl.h"
+
+namespace tandem {
+
+Tensor copy_to_device(const Tensor& tensor, Device& target) {
+  TensorImpl* from = tensor.impl();
+  if (from->device == &target) return tensor;
+  if (!from->buffer) {
+    throw InvalidArgumentError(
+        fmt::format("Cannot copy a tensor of dtype {} without contents to {}. Read the "
+                    "variable, or run the "
+                    "traced function, first.",
+                    dtype_name(from->dtype), target.full_name()));
+  }
+  if (from->device->is_host() && target.is_host()) {
+    // One memory space and immutable contents: another label for the same bytes.
+    return make_tensor(from->dtype, from->shape, target, from->buffer, from->byte_offset);
+  }
+  if (from->dtype == DType::kString) {
+    throw InvalidArgumentError(
+        fmt::format("A string tensor cannot be copied to {}. Keep strings on the CPU.",
+                    target.full_name()));
+  }
+  const size_t bytes = from->bytes();
+  Stream* stream = target.is_host() ? nullptr : &target.copy_in();
+  Ref<Buffer> buffer = Buffer::allocate(target, bytes, stream);
+  // Before its work is over a buffer may be spoiled already, but its stream does not know
+  // of the error yet; the copy then takes it over when it runs.
+  const bool over = from->buffer->ready().passed();
+  if (auto error = over ? from->buffer->error() : nullptr) {
+    buffer->poison(error);
+  } else if (bytes > 0) {
+    LeaseSet leases;
+    TimePoint done =
+        enqueue_copy({&target, leases.address(buffer)},
+                     {from->device, from->address(leases)}, bytes, from->buffer->ready());
+    if (done) {
+      // Keeps the source until the bytes are across, and hands on an error that shows up
+      // late.
+      done = done.stream->submit(
+          [source = from->buffer, copy = buffer](const StreamContext&) {
+            if (auto late = source->error()) copy->poison(late);
+          });
+      from->buffer->add_use(done);
+    }
+    buffer->set_ready(done);
+  }
+  Tensor result = make_tensor(from->dtype, from->shape, target, std::move(buffer), 0);
+  if (from->host_value) {
+    result.impl()->host_value = std::make_unique<PartialValue>(*from->host_value);
+  }
+  return result;
+}
+
+}  // namespace tandem
