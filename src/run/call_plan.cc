@@ -1,0 +1,216 @@
+#include "run/call_plan.h"
+
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/hash.h"
+#include "device/runtime.h"
+#include "tandem/device.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr size_t kMaxHostBytesInKey = 512;
+
+const Shape& resource_shape(const VariableImpl& v, const InputDef& def) {
+  return def.replaces || !v.value.defined() ? v.shape : v.value.shape();
+}
+
+// Appends what the plan may depend on; false when the call cannot be cached.
+bool build_key(const CallInputs& call, bool single_thread, KeyWords& key) {
+  const uint64_t flags = static_cast<uint64_t>(single_thread) |
+                         static_cast<uint64_t>(config::get_soft_device_placement()) << 1 |
+                         static_cast<uint64_t>(config::op_determinism_enabled()) << 2;
+  key.push_back(static_cast<uint64_t>(call.op->id) | call.tensors.size() << 20 |
+                flags << 60);
+  key.push_back(call.resource_device
+                    ? ~static_cast<uint64_t>(call.resource_device->ordinal())
+                    : scope_key());
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    const InputDef& def = call.op->input_def(static_cast<int>(i));
+    if (!call.tensors[i]) {
+      key.push_back(0);
+      continue;
+    }
+    const TensorImpl& t = *call.tensors[i];
+    if (def.resource) {
+      const VariableImpl& v = *t.variable;
+      const Shape& shape = resource_shape(v, def);
+      key.push_back(static_cast<uint64_t>(v.dtype) |
+                    static_cast<uint64_t>(shape.rank()) << 8 | uint64_t{1} << 40);
+      for (int64_t d : shape) key.push_back(static_cast<uint64_t>(d));
+      continue;
+    }
+    const bool has_value = static_cast<bool>(t.host_value);
+    key.push_back(static_cast<uint64_t>(t.dtype) |
+                  static_cast<uint64_t>(t.shape.rank()) << 8 |
+                  static_cast<uint64_t>(has_value) << 41);
+    for (int64_t d : t.shape) key.push_back(static_cast<uint64_t>(d));
+    if (def.host) {
+      const size_t bytes = t.bytes();
+      if (bytes > kMaxHostBytesInKey || t.dtype == DType::kString) return false;
+      const char* p = static_cast<const char*>(t.data());
+      for (size_t at = 0; at < bytes; at += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, p + at, std::min<size_t>(8, bytes - at));
+        key.push_back(word);
+      }
+    } else if (has_value) {
+      for (int64_t v : *t.host_value) key.push_back(static_cast<uint64_t>(v));
+    }
+  }
+  if (call.attrs.data) call.attrs.type->append_key(call.attrs.data, key);
+  return true;
+}
+
+TensorInfo describe(const TensorImpl* impl, const InputDef& def) {
+  TensorInfo info;
+  if (!impl) return info;
+  const TensorImpl& t = *impl;
+  if (def.resource) {
+    const VariableImpl& v = *t.variable;
+    info.dtype = v.dtype;
+    info.shape = resource_shape(v, def);
+    return info;
+  }
+  info.dtype = t.dtype;
+  info.shape = t.shape;
+  if (def.host) {
+    info.data = t.data();
+    if (is_integer(t.dtype) && t.shape.rank() <= 1 &&
+        t.shape.num_elements() <= kMaxHostValues) {
+      info.value = read_ints(t.dtype, t.data(), t.shape.num_elements());
+      info.has_value = true;
+    }
+  } else if (t.host_value) {
+    info.value = *t.host_value;
+    info.has_value = true;
+  }
+  return info;
+}
+
+bool fully_known(const PartialValue& v) {
+  for (int64_t x : v) {
+    if (x == kUnknownValue) return false;
+  }
+  return true;
+}
+
+Ref<CallPlan> make_plan(const CallInputs& call, bool single_thread) {
+  const OpDef& op = *call.op;
+  std::vector<TensorInfo> inputs;
+  inputs.reserve(call.tensors.size());
+  for (size_t i = 0; i < call.tensors.size(); ++i) {
+    inputs.push_back(describe(call.tensors[i], op.input_def(static_cast<int>(i))));
+  }
+  InferContext context(op, call.attrs, inputs);
+  infer_call(context);
+
+  auto plan = make_ref<CallPlan>();
+  plan->op = &op;
+  plan->attrs = Attrs(call.attrs);
+  Signature s;
+  s.op = &op;
+  s.attrs = plan->attrs.ref();
+  s.inputs = inputs;
+  s.outputs = context.outputs();
+  s.deterministic = config::op_determinism_enabled();
+  for (const TensorInfo& out : s.outputs) {
+    if (!op.dynamic && !out.shape.is_known()) {
+      throw InternalError(op.name + ": inference left the output shape " +
+                          out.shape.debug_str() + " open in an eager call");
+    }
+    // Before kernels compute with the sizes.
+    if (out.shape.is_known()) checked_bytes(out.dtype, out.shape);
+  }
+  if (call.resource_device) {
+    plan->device = call.resource_device;
+    plan->reason = "resource";
+  } else {
+    const Placement p = place_eager(s);
+    plan->device = p.device;
+    plan->reason = p.reason;
+  }
+  s.device = plan->device;
+  Team* team = plan->device->team();
+  s.threads = team && !single_thread ? team->threads() : 1;
+  if (op.view) plan->view_offset = op.view(s);
+  if (!plan->view_offset) {
+    plan->kernel = KernelRegistry::get().choose(s, plan->device->platform());
+    if (!plan->kernel) {
+      throw NotFoundError("Could not find kernel for " + op.name + " on " +
+                          plan->device->full_name());
+    }
+    plan->prepared = plan->kernel->prepare(s);
+  }
+  for (const TensorInfo& in : inputs) plan->inputs.push_back({in.dtype, in.shape});
+  for (TensorInfo& out : context.outputs()) {
+    CallPlan::Output o;
+    o.dtype = out.dtype;
+    o.shape = out.shape;
+    o.bytes = out.shape.is_known()
+                  ? static_cast<size_t>(checked_bytes(out.dtype, out.shape))
+                  : 0;
+    if (!plan->device->is_host() && out.has_value && fully_known(out.value)) {
+      o.host_value = std::make_unique<PartialValue>(std::move(out.value));
+    }
+    plan->outputs.push_back(std::move(o));
+  }
+  return plan;
+}
+
+// First level: direct-mapped, per thread, no lock. Second level: shared, for plans that
+// are expensive to make (library primitives) and threads that come and go.
+constexpr size_t kThreadSlots = 1024;
+struct ThreadCache {
+  Ref<CallPlan> slots[kThreadSlots];
+};
+
+class SharedCache {
+ public:
+  Ref<CallPlan> find(const KeyWords& key, uint64_t hash) {
+    std::lock_guard lock(mutex_);
+    auto it = plans_.find(hash);
+    if (it == plans_.end() || !(it->second->key == key)) return nullptr;
+    return it->second;
+  }
+  void insert(const Ref<CallPlan>& plan) {
+    std::lock_guard lock(mutex_);
+    // Bounded: programs with endlessly changing shapes start over now and then.
+    if (plans_.size() >= kMaxPlans) plans_.clear();
+    plans_[plan->hash] = plan;
+  }
+
+ private:
+  static constexpr size_t kMaxPlans = 16384;
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, Ref<CallPlan>> plans_;
+};
+
+SharedCache& shared_cache() {
+  static auto* cache = new SharedCache;
+  return *cache;
+}
+
+}  // namespace
+
+Ref<CallPlan> find_plan(const CallInputs& call, bool single_thread) {
+  KeyWords key;
+  if (!build_key(call, single_thread, key)) return make_plan(call, single_thread);
+  const uint64_t hash = hash_words(key.data(), key.size());
+  static thread_local auto t_cache = std::make_unique<ThreadCache>();
+  Ref<CallPlan>& slot = t_cache->slots[hash % kThreadSlots];
+  if (slot && slot->hash == hash && slot->key == key) return slot;
+  if (Ref<CallPlan> found = shared_cache().find(key, hash)) return slot = found;
+  Runtime::get().initialize();
+  Ref<CallPlan> plan = make_plan(call, single_thread);
+  plan->hash = hash;
+  plan->key = std::move(key);
+  shared_cache().insert(plan);
+  return slot = plan;
+}
+
+}  // namespace tandem

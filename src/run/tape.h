@@ -1,0 +1,196 @@
+// The record behind GradientTape and ForwardAccumulator: which ops ran on watched
+// tensors. Tapes belong to the thread that made them; recording costs one load when none
+// is active.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "op/emitter.h"
+#include "run/call_plan.h"
+#include "tandem/gradient.h"
+
+namespace tandem {
+
+/// Number of tapes and accumulators that listen on this thread; 0 while recording is
+/// paused.
+extern constinit thread_local int t_listeners;
+inline bool recording() { return t_listeners > 0; }
+
+/// Tells the thread's tapes and accumulators about an op that has run.
+void record_call(const Ref<CallPlan>& plan, std::span<const TensorArg> inputs,
+                 std::span<const Tensor> outputs);
+
+/// The same for an op the caller knows by definition (graph calls, tests).
+void record_op(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> inputs,
+               std::span<const Tensor> outputs);
+
+/// A function with its own way back, recorded as one op.
+using RecordedBackward =
+    std::function<std::vector<Gradient>(std::span<const Gradient> output_grads)>;
+void record_custom(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
+                   RecordedBackward backward);
+
+/// Nothing is recorded on this thread while it lives.
+class PauseRecording {
+ public:
+  PauseRecording();
+  PauseRecording(const PauseRecording&) = delete;
+  PauseRecording& operator=(const PauseRecording&) = delete;
+  ~PauseRecording();
+};
+
+/// Map from tensor id to a number; open addressing, because a lookup is on the path of
+/// every recorded op.
+class IdMap {
+ public:
+  static constexpr uint32_t kAbsent = ~0u;
+  uint32_t find(uint64_t id) const {
+    if (slots_.empty()) return kAbsent;
+    for (size_t i = hash(id);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].id == id) return slots_[i].value;
+      if (slots_[i].id == 0) return kAbsent;
+    }
+  }
+  bool contains(uint64_t id) const { return find(id) != kAbsent; }
+  void set(uint64_t id, uint32_t value) {
+    if ((count_ + 1) * 2 > slots_.size()) grow();
+    for (size_t i = hash(id);; i = (i + 1) & (slots_.size() - 1)) {
+      if (slots_[i].id == id || slots_[i].id == 0) {
+        count_ += slots_[i].id == 0;
+        slots_[i] = {id, value};
+        return;
+      }
+    }
+  }
+  void clear() {
+    slots_.clear();
+    count_ = 0;
+  }
+
+ private:
+  struct Slot {
+    uint64_t id = 0;  // ids start above 0
+    uint32_t value = 0;
+  };
+  size_t hash(uint64_t id) const {
+    return (id * 0x9e3779b97f4a7c15ull >> 20) & (slots_.size() - 1);
+  }
+  void grow() {
+    std::vector<Slot> old = std::move(slots_);
+    slots_.assign(old.empty() ? 64 : old.size() * 2, Slot{});
+    count_ = 0;
+    for (const Slot& s : old) {
+      if (s.id) set(s.id, s.value);
+    }
+  }
+  std::vector<Slot> slots_;
+  size_t count_ = 0;
+};
+
+class Tape {
+ public:
+  explicit Tape(TapeOptions options) : options_(options) {}
+
+  const TapeOptions& options() const { return options_; }
+  void watch(const Tensor& tensor);
+  bool watches(const Tensor& t) const { return ids_.contains(t.impl()->id); }
+  void record(const Ref<CallPlan>& plan, std::span<const TensorArg> inputs,
+              std::span<const Tensor> outputs);
+  void record_custom(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
+                     std::shared_ptr<RecordedBackward> backward);
+  std::vector<Gradient> gradient(std::span<const Tensor> targets,
+                                 std::span<const Source> sources,
+                                 const GradientOptions& options);
+  void reset();
+  std::vector<Variable> watched_variables() const;
+
+  bool active = false;          // on the thread's list
+  bool used = false;            // gradient() was asked of a tape that is not persistent
+  bool variables_only = false;  // nothing but the variables that are read
+
+ private:
+  // A tensor of a recorded call. Where the gradient does not read its contents they are
+  // not kept: dtype and shape are known to the call's plan, and a ghost is made when the
+  // gradient runs.
+  struct Entry {
+    Tensor kept;
+    uint64_t id = 0;  // 0: an optional input that was not given
+    DType dtype = DType::kInvalid;
+    Device* device = nullptr;
+  };
+  struct Node {
+    Ref<CallPlan> plan;  // null for custom
+    std::shared_ptr<RecordedBackward> custom;
+    uint32_t first = 0;  // into entries_: inputs, then outputs
+    uint16_t num_inputs = 0;
+    uint16_t num_outputs = 0;
+  };
+  void watch_accessed(std::span<const TensorArg> inputs);
+  bool any_watched(std::span<const TensorArg> inputs) const;
+  void push(Node node, std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
+            uint32_t keep_inputs, uint32_t keep_outputs);
+  std::span<const Entry> inputs(const Node& n) const {
+    return {entries_.data() + n.first, n.num_inputs};
+  }
+  std::span<const Entry> outputs(const Node& n) const {
+    return {entries_.data() + n.first + n.num_inputs, n.num_outputs};
+  }
+  std::vector<Tensor> input_tensors(const Node& n) const;
+  std::vector<Tensor> output_tensors(const Node& n) const;
+
+  TapeOptions options_;
+  IdMap ids_;
+  std::vector<Node> nodes_;
+  std::vector<Entry> entries_;
+  std::vector<Tensor> variables_;  // handles, in order of first use
+};
+
+struct Listeners;
+
+/// While it lives nothing else is recorded on this thread; it collects the trainable
+/// variables that are read.
+class VariableWatcher {
+ public:
+  VariableWatcher();
+  VariableWatcher(const VariableWatcher&) = delete;
+  VariableWatcher& operator=(const VariableWatcher&) = delete;
+  ~VariableWatcher();
+  std::vector<Variable> variables() const { return tape_.watched_variables(); }
+
+ private:
+  Tape tape_;
+  std::unique_ptr<Listeners> outer_;
+  int paused_;
+};
+
+/// Adds two gradients; slices stay slices when both are.
+Gradient add_gradients(const Gradient& a, const Gradient& b);
+/// Gradients of an op's inputs from those of its outputs.
+std::vector<Gradient> call_gradient(const OpDef& op, AttrsRef attrs,
+                                    std::span<const Tensor> inputs,
+                                    std::span<const Tensor> outputs,
+                                    std::span<const Gradient> output_grads,
+                                    std::span<const bool> needs);
+
+/// The thread's listeners; used by the classes of tandem/gradient.h.
+void push_tape(Tape* tape);
+void remove_tape(Tape* tape);
+
+/// Internal face of ForwardAccumulator.
+class ForwardListener {
+ public:
+  /// Gradients of the inputs that are needed, from those of the outputs.
+  using Backward = std::function<std::vector<Gradient>(
+      std::span<const Gradient> output_grads, std::span<const bool> needs)>;
+  virtual ~ForwardListener() = default;
+  virtual void on_call(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
+                       const Backward& backward) = 0;
+};
+void push_forward(ForwardListener* listener);
+void remove_forward(ForwardListener* listener);
+
+}  // namespace tandem
