@@ -1,0 +1,11 @@
+// OpenBLAS and oneDNN choose their inner loops by the processor they find. This corrects
+// what they get wrong, and keeps threads out of OpenBLAS: parallel loops are ours
+// (base/parallel.h).
+#pragma once
+
+namespace tandem::cpu {
+
+/// Called once, while kernels are registered and before any of them runs.
+void prepare_math_libraries();
+
+}  // namespace tandem::cpu

@@ -1,0 +1,99 @@
+// Cross-entropies of softmax: float32, float64 (float16 and bfloat16 through float32).
+#include <fmt/format.h>
+
+#include "base/parallel.h"
+#include "kernels/cpu/nn_register.h"
+#include "kernels/cpu/nn_rows.h"
+#include "kernels/cpu/nn_typed.h"
+
+namespace tandem::cpu {
+
+namespace {
+
+struct CrossEntropyPlan {
+  int64_t rows = 0, classes = 0;
+  // Steps of logits and labels along rows and classes; 0 where they broadcast.
+  int64_t x_row = 0, x_step = 0, label_row = 0, label_step = 0;
+  DType labels = DType::kInt32;
+};
+
+void steps(const Shape& shape, int64_t* row, int64_t* step) {
+  const int64_t classes = shape.rank() > 0 ? shape.dim(-1) : 1;
+  const int64_t rows = shape.rank() > 1 ? shape[0] : 1;
+  *step = classes == 1 ? 0 : 1;
+  *row = rows == 1 ? 0 : classes;
+}
+
+CrossEntropyPlan prepare_cross_entropy(const Signature& s) {
+  CrossEntropyPlan p;
+  p.rows = s.out(1).shape[0];
+  p.classes = s.out(1).shape[1];
+  p.labels = s.in(1).dtype;
+  steps(s.in(0).shape, &p.x_row, &p.x_step);
+  steps(s.in(1).shape, &p.label_row, &p.label_step);
+  return p;
+}
+
+int64_t row_grain(const CrossEntropyPlan& p) {
+  return std::max<int64_t>(1, 8192 / std::max<int64_t>(p.classes, 1));
+}
+
+template <class T>
+void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
+  const auto row = best::row_loops<T>().cross_entropy;
+  const T *x = a.in<T>(0), *labels = a.in<T>(1);
+  T *loss = a.out<T>(0), *backprop = a.out<T>(1);
+  parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      loss[i] = p.classes == 0 ? T(0)
+                               : row(x + i * p.x_row, p.x_step, labels + i * p.label_row,
+                                     p.label_step, backprop + i * p.classes, p.classes);
+    }
+  });
+}
+
+int64_t label_at(const CrossEntropyPlan& p, const LaunchArgs& a, int64_t i) {
+  return p.labels == DType::kInt32 ? a.in<int32_t>(1)[i] : a.in<int64_t>(1)[i];
+}
+
+[[noreturn]] void bad_label(const CrossEntropyPlan& p, const LaunchArgs& a,
+                            int64_t value) {
+  std::string values;
+  for (int64_t i = 0; i < p.rows && i < 64; ++i) {
+    values += fmt::format("{}{}", i ? " " : "", label_at(p, a, i));
+  }
+  if (p.rows > 64) values += " ...";
+  throw InvalidArgumentError(
+      fmt::format("SparseSoftmaxCrossEntropyWithLogits: Received a label value of {} "
+                  "which is outside the "
+                  "valid range of [0, {}).  Label values: {}",
+                  value, p.classes, values));
+}
+
+template <class T>
+void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
+  const auto row = best::row_loops<T>().sparse_cross_entropy;
+  for (int64_t i = 0; i < p.rows; ++i) {
+    const int64_t label = label_at(p, a, i);
+    if (label < 0 || label >= p.classes) bad_label(p, a, label);
+  }
+  const T* x = a.in<T>(0);
+  T *loss = a.out<T>(0), *backprop = a.out<T>(1);
+  parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      loss[i] =
+          row(x + i * p.classes, label_at(p, a, i), backprop + i * p.classes, p.classes);
+    }
+  });
+}
+
+}  // namespace
+
+void register_nn_cross_entropy_kernels(KernelRegistry& registry) {
+  add_float_kernels<prepare_cross_entropy, launch_dense<float>, launch_dense<double>>(
+      registry, "SoftmaxCrossEntropyWithLogits");
+  add_float_kernels<prepare_cross_entropy, launch_sparse<float>, launch_sparse<double>>(
+      registry, "SparseSoftmaxCrossEntropyWithLogits");
+}
+
+}  // namespace tandem::cpu

@@ -1,0 +1,27 @@
+// TensorFlow's seed rules: the global seed, the seeds of ops, and the generators behind
+// them. An op called again with the same seeds goes on in its own sequence until the
+// global seed is set. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tandem {
+
+/// Key and counter from which one op call draws.
+struct RandomState {
+  uint64_t key = 0;
+  uint64_t counter[2] = {0, 0};
+};
+
+/// The state for a call of `op` (name and dtype: sequences are per kind of op) that needs
+/// up to `blocks` 128-bit blocks. `seed` < 0: none given.
+RandomState next_random_state(const std::string& op, int64_t seed, uint64_t blocks);
+
+/// tf.random.set_seed: all sequences start over.
+void set_global_seed(int64_t seed);
+
+/// Key and counter of a stateless op for its two seeds.
+RandomState stateless_state(int64_t seed0, int64_t seed1);
+
+}  // namespace tandem
