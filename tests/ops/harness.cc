@@ -1,0 +1,416 @@
+// Runs every case in every mode, and fails when an op of the table has no case.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "device/runtime.h"
+#include "graph/trace.h"
+#include "op/emitter.h"
+#include "ops/case.h"
+#include "ops/values.h"
+#include "run/graph_interpreter.h"
+#include "run/tape.h"
+#include "tandem/tandem.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem::testing {
+
+namespace {
+
+uint64_t g_seed = 0;
+
+std::vector<OpCase>& all_cases() {
+  static auto* cases = [] {
+    auto* list = new CaseList;
+    add_array_cases(*list);
+    add_elementwise_cases(*list);
+    add_indexing_cases(*list);
+    add_linalg_cases(*list);
+    add_nn_cases(*list);
+    add_random_cases(*list);
+    add_reduce_cases(*list);
+    add_sort_cases(*list);
+    add_state_cases(*list);
+    return list;
+  }();
+  return *cases;
+}
+
+DType input_dtype(const OpCase& c, size_t i, DType t) {
+  return c.inputs[i].dtype == DType::kInvalid ? t : c.inputs[i].dtype;
+}
+
+Attrs attrs_of(const OpCase& c, DType t) {
+  if (c.attrs_for) return c.attrs_for(t);
+  if (c.attrs.ref().data) return c.attrs;
+  return Attrs(default_attrs(OpTable::get().at(c.op)));
+}
+
+std::vector<Ref> make_inputs(const OpCase& c, DType t, uint64_t salt) {
+  std::mt19937_64 random(g_seed + salt);
+  std::vector<Ref> refs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    refs.push_back(c.inputs[i].absent
+                       ? Ref{}
+                       : make_values(c.inputs[i], input_dtype(c, i, t), random));
+  }
+  return refs;
+}
+
+std::vector<Tensor> to_tensors(const OpCase& c, const std::vector<Ref>& refs, DType t,
+                               int misalign) {
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < refs.size(); ++i) {
+    tensors.push_back(c.inputs[i].absent
+                          ? Tensor()
+                          : to_tensor(refs[i], input_dtype(c, i, t), misalign));
+  }
+  return tensors;
+}
+
+// The op's outputs; for an op that writes a variable, the variable's new value.
+std::vector<Tensor> call(const OpCase& c, DType t, std::vector<Tensor> inputs) {
+  const OpDef& op = OpTable::get().at(c.op);
+  std::vector<Variable> variables;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!op.input_def(static_cast<int>(i)).resource) continue;
+    variables.emplace_back(inputs[i]);
+    inputs[i] = variables.back().handle();
+  }
+  const std::vector<TensorArg> args(inputs.begin(), inputs.end());
+  const Attrs attrs = attrs_of(c, t);
+  std::vector<Tensor> outputs;
+  current_emitter().emit(op, attrs.ref(), args, outputs);
+  if (outputs.empty() && !variables.empty()) outputs.push_back(variables[0].read());
+  return outputs;
+}
+
+void compare(const OpCase& c, const std::vector<Tensor>& outputs,
+             const std::vector<Ref>& expected) {
+  ASSERT_EQ(outputs.size(), expected.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_EQ(
+        difference(to_ref(outputs[i]), expected[i], outputs[i].dtype(), c.tolerance), "")
+        << "output " << i << ", dtype " << dtype_name(outputs[i].dtype());
+  }
+}
+
+void run_values(const OpCase& c, int misalign) {
+  for (DType t : c.dtypes) {
+    SCOPED_TRACE(fmt::format("{} {} T={} seed={}", c.op, c.name, dtype_name(t), g_seed));
+    const std::vector<Ref> refs = make_inputs(c, t, 1);
+    const std::vector<Tensor> outputs = call(c, t, to_tensors(c, refs, t, misalign));
+    if (c.check) c.check(outputs);
+    if (c.reference) compare(c, outputs, c.reference(refs, t));
+    ASSERT_TRUE(c.reference || c.check) << "the case has neither reference nor check";
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+bool floats(DType t) { return is_floating(t); }
+
+// Differences of sum(weights * outputs) in each direction against the tape.
+void run_gradient(const OpCase& c) {
+  const OpDef& op = OpTable::get().at(c.op);
+  const DType t = DType::kFloat64;
+  SCOPED_TRACE(fmt::format("{} {} seed={}", c.op, c.name, g_seed));
+  std::vector<Ref> refs = make_inputs(c, t, 2);
+  std::vector<int> wanted = c.grad_inputs;
+  if (wanted.empty()) {
+    for (size_t i = 0; i < refs.size(); ++i) {
+      const InputDef& def = op.input_def(static_cast<int>(i));
+      if (!c.inputs[i].absent && !def.host && !def.shape_only &&
+          floats(input_dtype(c, i, t)) && !def.resource) {
+        wanted.push_back(static_cast<int>(i));
+      }
+    }
+  }
+  std::vector<Tensor> weights;
+  const auto loss_of = [&](const std::vector<Tensor>& inputs) {
+    const std::vector<Tensor> outputs = call(c, t, inputs);
+    std::mt19937_64 random(g_seed + 3);
+    Tensor loss = constant(0.0);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].dtype() != t) continue;
+      while (weights.size() <= i) weights.emplace_back();
+      if (!weights[i].defined()) {
+        weights[i] = to_tensor(make_values({.shape = outputs[i].shape()}, t, random), t);
+      }
+      loss = loss + reduce_sum(outputs[i] * weights[i]);
+    }
+    return loss;
+  };
+  const std::vector<Tensor> inputs = to_tensors(c, refs, t, 0);
+  GradientTape tape;
+  std::vector<Tensor> sources;
+  for (int i : wanted) {
+    tape.watch(inputs[static_cast<size_t>(i)]);
+    sources.push_back(inputs[static_cast<size_t>(i)]);
+  }
+  const Tensor loss = loss_of(inputs);
+  const std::vector<Gradient> grads =
+      tape.gradient(loss, sources, {.unconnected = Unconnected::kZero});
+  std::mt19937_64 random(g_seed + 4);
+  for (size_t k = 0; k < wanted.size(); ++k) {
+    const auto i = static_cast<size_t>(wanted[k]);
+    const Ref got = to_ref(grads[k].dense());
+    ASSERT_EQ(got.shape, refs[i].shape) << "gradient of input " << i;
+    const auto n = static_cast<size_t>(refs[i].n());
+    const size_t checks = std::min<size_t>(n, 24);
+    for (size_t m = 0; m < checks; ++m) {
+      const size_t e = checks == n ? m : random() % n;
+      const double h = 1e-6 * std::max(1.0, std::abs(refs[i].re(e)));
+      double side[2];
+      for (int s = 0; s < 2; ++s) {
+        Ref moved = refs[i];
+        moved.re(e) += s == 0 ? h : -h;
+        std::vector<Tensor> shifted = inputs;
+        shifted[i] = to_tensor(moved, t);
+        side[s] = loss_of(shifted).item<double>();
+      }
+      const double expected = (side[0] - side[1]) / (2 * h);
+      ASSERT_NEAR(got.re(e), expected,
+                  c.grad_tolerance * std::max({1.0, std::abs(expected)}) +
+                      1e-9 * std::abs(side[0]) / h)
+          << "input " << i << " element " << e;
+    }
+  }
+}
+
+// Inference with less and less known must stay true to what the call gives.
+void run_inference(const OpCase& c) {
+  const OpDef& op = OpTable::get().at(c.op);
+  const DType t = c.dtypes.at(0);
+  SCOPED_TRACE(fmt::format("{} {}", c.op, c.name));
+  const std::vector<Ref> refs = make_inputs(c, t, 5);
+  const std::vector<Tensor> tensors = to_tensors(c, refs, t, 0);
+  const std::vector<Tensor> outputs = call(c, t, tensors);
+  if (op.outputs.empty()) return;
+  const Attrs attrs = attrs_of(c, t);
+  for (int level = 0; level < 4; ++level) {
+    std::vector<TensorInfo> infos;
+    for (size_t i = 0; i < refs.size(); ++i) {
+      TensorInfo info;
+      if (c.inputs[i].absent) {
+        infos.push_back(info);
+        continue;
+      }
+      const InputDef& def = op.input_def(static_cast<int>(i));
+      info.dtype = input_dtype(c, i, t);
+      info.shape = refs[i].shape;
+      if (def.host) {
+        if (level < 2) {
+          info.data = tensors[i].host_data();
+          if (is_integer(info.dtype) && info.shape.rank() <= 1 &&
+              refs[i].n() <= kMaxHostValues) {
+            info.value = read_ints(info.dtype, info.data, refs[i].n());
+            info.has_value = true;
+          }
+        }
+      } else if (level == 1 || level == 2) {
+        for (int d = 0; d < info.shape.rank(); ++d) info.shape.set(d, kUnknownDim);
+      } else if (level == 3) {
+        info.shape = Shape::unknown();
+      } else if (info.shape.rank() > 0) {
+        info.shape.set(0, kUnknownDim);
+      }
+      infos.push_back(info);
+    }
+    InferContext context(op, attrs.ref(), infos);
+    try {
+      infer_call(context);
+    } catch (const Error& e) {
+      ADD_FAILURE() << "level " << level << ": " << e.what();
+      continue;
+    }
+    // Ops with a list of outputs may not know how many there are.
+    if (context.outputs().size() != outputs.size() && !op.outputs.empty() &&
+        op.outputs.back().ends_with('*')) {
+      continue;
+    }
+    ASSERT_EQ(context.outputs().size(), outputs.size()) << "level " << level;
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const TensorInfo& info = context.outputs()[i];
+      EXPECT_EQ(info.dtype, outputs[i].dtype()) << "level " << level << " output " << i;
+      EXPECT_TRUE(info.shape.compatible_with(outputs[i].shape()))
+          << "level " << level << " output " << i << ": " << info.shape.str()
+          << " against " << outputs[i].shape().str();
+    }
+  }
+}
+
+bool has_emulated_gpu() { return device_count("GPU") > 0; }
+
+// The same call under /GPU:0 gives what the CPU gives.
+void run_emulated(const OpCase& c) {
+  if (c.check && !c.reference) return;  // nothing to compare: every call differs
+  for (DType t : c.dtypes) {
+    SCOPED_TRACE(fmt::format("{} {} T={} seed={}", c.op, c.name, dtype_name(t), g_seed));
+    const std::vector<Ref> refs = make_inputs(c, t, 6);
+    const std::vector<Tensor> inputs = to_tensors(c, refs, t, 0);
+    std::vector<Tensor> on_cpu, on_gpu;
+    {
+      DeviceScope scope("/CPU:0");
+      on_cpu = call(c, t, inputs);
+    }
+    {
+      DeviceScope scope("/GPU:0");
+      on_gpu = call(c, t, inputs);
+    }
+    ASSERT_EQ(on_cpu.size(), on_gpu.size());
+    for (size_t i = 0; i < on_cpu.size(); ++i) {
+      EXPECT_EQ(difference(to_ref(on_gpu[i]), to_ref(on_cpu[i]), on_cpu[i].dtype(),
+                           std::min(c.tolerance, 1e-5)),
+                "")
+          << "output " << i;
+    }
+  }
+}
+
+// The op traced with unknown dimensions, and run, gives what it gives eagerly; so do its
+// gradients.
+void run_traced(const OpCase& c, bool gradients) {
+  const OpDef& op = OpTable::get().at(c.op);
+  const DType t = gradients ? DType::kFloat64 : c.dtypes.at(0);
+  SCOPED_TRACE(fmt::format("{} {} seed={}", c.op, c.name, g_seed));
+  const std::vector<Ref> refs = make_inputs(c, t, 7);
+  const std::vector<Tensor> inputs = to_tensors(c, refs, t, 0);
+  std::vector<bool> fed(inputs.size(), false);
+  std::vector<Tensor> arguments;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const InputDef& def = op.input_def(static_cast<int>(i));
+    fed[i] = inputs[i].defined() && !def.host && !def.resource;
+    if (fed[i]) arguments.push_back(inputs[i]);
+  }
+  std::vector<Tensor> weights;
+  const auto body = [&](const std::vector<Tensor>& given) {
+    if (!gradients) return call(c, t, given);
+    GradientTape tape;
+    std::vector<Tensor> sources;
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (!fed[i] || given[i].dtype() != t) continue;
+      tape.watch(given[i]);
+      sources.push_back(given[i]);
+    }
+    const std::vector<Tensor> outputs = call(c, t, given);
+    Tensor loss = constant(0.0);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].dtype() == t) loss = loss + reduce_sum(sin(outputs[i]));
+    }
+    std::vector<Tensor> result;
+    for (const Gradient& g :
+         tape.gradient(loss, sources, {.unconnected = Unconnected::kZero})) {
+      result.push_back(g.dense());
+    }
+    return result;
+  };
+  const std::vector<Tensor> expected = body(inputs);
+  Graph graph;
+  TraceEmitter tracer(graph, [](const OpDef& o, AttrsRef a, std::span<const TensorArg> in,
+                                std::span<const Tensor> out) {
+    if (recording()) record_op(o, a, in, out);
+  });
+  {
+    EmitterScope scope(&tracer);
+    std::vector<Tensor> given = inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!fed[i]) continue;
+      given[i] =
+          tracer.parameter(inputs[i].dtype(), Shape::unknown_of_rank(inputs[i].rank()),
+                           op.input_def(static_cast<int>(i)).name);
+    }
+    for (const Tensor& r : body(given)) graph.results().push_back(tracer.value_of(r));
+  }
+  const std::vector<Tensor> got = interpret(graph, arguments);
+  ASSERT_EQ(got.size(), expected.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(difference(to_ref(got[i]), to_ref(expected[i]), got[i].dtype(), 1e-5), "")
+        << "output " << i << "\n"
+        << graph.dump();
+  }
+}
+
+class Body : public ::testing::Test {
+ public:
+  explicit Body(std::function<void()> run) : run_(std::move(run)) {}
+  void TestBody() override { run_(); }
+
+ private:
+  std::function<void()> run_;
+};
+
+void add_test(const std::string& suite, const std::string& name,
+              std::function<void()> run) {
+  ::testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__,
+                          __LINE__,
+                          [run]() -> ::testing::Test* { return new Body(run); });
+}
+
+void register_tests() {
+  std::set<std::string> names;
+  for (const OpCase& c : all_cases()) {
+    std::string name = c.op;
+    if (!c.name.empty()) name += "_" + c.name;
+    for (char& ch : name) {
+      if (!std::isalnum(static_cast<unsigned char>(ch))) ch = '_';
+    }
+    std::string unique = name;
+    for (int i = 2; !names.insert(unique).second; ++i)
+      unique = name + "_" + std::to_string(i);
+    const OpCase* kept = &c;
+    if (has_emulated_gpu()) {
+      add_test("Emulated", unique, [kept] { run_emulated(*kept); });
+      continue;
+    }
+    const OpDef& op = OpTable::get().at(c.op);
+    add_test("Values", unique, [kept] { run_values(*kept, 0); });
+    add_test("Views", unique, [kept] { run_values(*kept, 3); });
+    add_test("Inference", unique, [kept] { run_inference(*kept); });
+    DTypeMask t = 0;
+    for (const TypeVar& v : op.types) t |= v.name == 'T' ? v.allowed : 0;
+    if (c.check_gradient && op.differentiable && (t & mask(DType::kFloat64))) {
+      add_test("Gradient", unique, [kept] { run_gradient(*kept); });
+      add_test("TracedGradient", unique, [kept] { run_traced(*kept, true); });
+    }
+    // Random ops differ from call to call only by their key, which the case fixes.
+    const bool stateful = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                      [](const InputDef& in) { return in.resource; });
+    if (!stateful) add_test("Traced", unique, [kept] { run_traced(*kept, false); });
+  }
+}
+
+int check_coverage() {
+  std::set<std::string> covered;
+  for (const OpCase& c : all_cases()) covered.insert(c.op);
+  int missing = 0;
+  for (const OpDef* op : OpTable::get().all()) {
+    if (covered.count(op->name)) continue;
+    std::fprintf(stderr, "op_test: op %s has no case under tests/ops\n",
+                 op->name.c_str());
+    ++missing;
+  }
+  return missing ? 1 : 0;
+}
+
+}  // namespace
+
+}  // namespace tandem::testing
+
+int main(int argc, char** argv) {
+  using namespace tandem::testing;
+  if (argc > 1 && std::string(argv[1]) == "--check-coverage") return check_coverage();
+  const char* seed = std::getenv("TANDEM_TEST_SEED");
+  g_seed =
+      seed ? std::strtoull(seed, nullptr, 10)
+           : static_cast<uint64_t>(
+                 std::chrono::system_clock::now().time_since_epoch().count() % 1000000);
+  std::printf("TANDEM_TEST_SEED=%llu\n", static_cast<unsigned long long>(g_seed));
+  ::testing::InitGoogleTest(&argc, argv);
+  register_tests();
+  return RUN_ALL_TESTS();
+}

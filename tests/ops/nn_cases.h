@@ -1,0 +1,23 @@
+// The parts of the nn cases.
+#pragma once
+
+#include "ops/case.h"
+
+namespace tandem::testing {
+
+inline Ref zeros(const Shape& shape) {
+  Ref r;
+  r.shape = shape;
+  r.values.resize(static_cast<size_t>(shape.num_elements()));
+  return r;
+}
+
+void add_nn_attention_cases(CaseList& cases);
+void add_nn_conv_cases(CaseList& cases);
+void add_nn_image_cases(CaseList& cases);
+void add_nn_loss_cases(CaseList& cases);
+void add_nn_norm_cases(CaseList& cases);
+void add_nn_pool_cases(CaseList& cases);
+void add_nn_sequence_cases(CaseList& cases);
+
+}  // namespace tandem::testing

@@ -1,0 +1,182 @@
+// Cases of softmax and the cross-entropies.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/nn_cases.h"
+#include "tandem/ops/nn_loss.h"
+
+namespace tandem::testing {
+
+namespace {
+
+const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
+                                        DType::kBFloat16};
+
+/// A tensor as lines of n elements along one axis.
+struct Lines {
+  int64_t outer = 1, n = 1, inner = 1;
+  int64_t at(int64_t line, int64_t i) const {
+    return (line / inner * n + i) * inner + line % inner;
+  }
+  int64_t count() const { return outer * inner; }
+};
+Lines lines_of(const Shape& s, int64_t axis) {
+  const int a = static_cast<int>(axis < 0 ? axis + s.rank() : axis);
+  return {s.slice(0, a).num_elements(), s[a], s.slice(a + 1, s.rank()).num_elements()};
+}
+
+double log_sum_exp(const Ref& x, const Lines& l, int64_t line) {
+  double max = -INFINITY, sum = 0;
+  for (int64_t i = 0; i < l.n; ++i) max = std::max(max, x.re(l.at(line, i)));
+  for (int64_t i = 0; i < l.n; ++i) sum += std::exp(x.re(l.at(line, i)) - max);
+  return max + std::log(sum);
+}
+
+Ref log_softmax(const Ref& x, int64_t axis) {
+  Ref y = x;
+  const Lines l = lines_of(x.shape, axis);
+  for (int64_t k = 0; k < l.count(); ++k) {
+    const double sum = log_sum_exp(x, l, k);
+    for (int64_t i = 0; i < l.n; ++i) y.re(l.at(k, i)) -= sum;
+  }
+  return y;
+}
+Ref softmax(const Ref& x, int64_t axis) {
+  Ref y = log_softmax(x, axis);
+  for (auto& v : y.values) v = std::exp(v.real());
+  return y;
+}
+
+void add_softmax(CaseList& cases) {
+  struct Form {
+    const char* name;
+    Shape shape;
+    int64_t axis;
+  };
+  for (const Form& f : {Form{"rows", {5, 37}, -1}, Form{"middle", {2, 7, 5}, 1},
+                        Form{"first", {6, 150}, 0}, Form{"vector", {9}, 0},
+                        Form{"empty", {0, 3}, -1}, Form{"no classes", {3, 0}, -1}}) {
+    const int64_t axis = f.axis;
+    const Attrs attrs(attrs_ref(nn::SoftmaxAttrs{axis}));
+    cases.push_back({.op = "Softmax",
+                     .name = f.name,
+                     .inputs = {{.shape = f.shape, .low = -8, .high = 8}},
+                     .attrs = attrs,
+                     .dtypes = kFloatTypes,
+                     .reference = [=](const std::vector<Ref>& in, DType) {
+                       return std::vector<Ref>{softmax(in[0], axis)};
+                     }});
+    cases.push_back({.op = "LogSoftmax",
+                     .name = f.name,
+                     .inputs = {{.shape = f.shape, .low = -8, .high = 8}},
+                     .attrs = attrs,
+                     .dtypes = kFloatTypes,
+                     .reference = [=](const std::vector<Ref>& in, DType) {
+                       return std::vector<Ref>{log_softmax(in[0], axis)};
+                     }});
+    for (const bool log : {false, true}) {
+      cases.push_back(
+          {.op = log ? "LogSoftmaxGrad" : "SoftmaxGrad",
+           .name = f.name,
+           .inputs = {{.shape = f.shape, .low = -1, .high = 1}, {.shape = f.shape}},
+           .attrs = attrs,
+           .dtypes = kFloatTypes,
+           .reference = [=](const std::vector<Ref>& in, DType) {
+             Ref out = in[1];
+             const Lines l = lines_of(in[0].shape, axis);
+             for (int64_t k = 0; k < l.count(); ++k) {
+               double sum = 0;
+               for (int64_t i = 0; i < l.n; ++i) {
+                 const int64_t e = l.at(k, i);
+                 sum += in[1].re(e) * (log ? 1 : in[0].re(e));
+               }
+               for (int64_t i = 0; i < l.n; ++i) {
+                 const int64_t e = l.at(k, i);
+                 out.re(e) = log ? in[1].re(e) - std::exp(in[0].re(e)) * sum
+                                 : in[0].re(e) * (in[1].re(e) - sum);
+               }
+             }
+             return std::vector<Ref>{out};
+           }});
+    }
+  }
+  cases.push_back(
+      {.op = "Softmax",
+       .name = "large logits",
+       .inputs = {{.shape = {2, 3}, .fixed = {1000, 1001, 999, -1000, -1000, 0}}},
+       .reference = [](const std::vector<Ref>& in, DType) {
+         return std::vector<Ref>{softmax(in[0], -1)};
+       }});
+}
+
+void add_cross_entropy(CaseList& cases) {
+  // Rows of labels add up to 1: the second output is softmax - labels whatever they add
+  // up to, but it is the gradient of the loss only then.
+  const std::vector<double> labels = {0.1, 0.2, 0.3, 0.4, 1, 0, 0, 0, 0.25, 0.25, 0.5, 0};
+  const auto dense = [](const Shape& out) {
+    return [out](const std::vector<Ref>& in, DType) {
+      Ref x = zeros(out), y = zeros(out), loss = zeros({out[0]});
+      for (int64_t i = 0; i < out[0]; ++i) {
+        for (int64_t j = 0; j < out[1]; ++j) {
+          const auto at = [&](const Ref& r) {
+            const int64_t row = r.shape.rank() > 1 && r.shape[0] != 1 ? i : 0;
+            const int64_t n = r.shape.dim(-1);
+            return r.re(row * n + (n == 1 ? 0 : j));
+          };
+          x.re(i * out[1] + j) = at(in[0]);
+          y.re(i * out[1] + j) = at(in[1]);
+        }
+      }
+      const Ref log_p = log_softmax(x, -1);
+      Ref grad = zeros(out);
+      for (int64_t e = 0; e < out.num_elements(); ++e) {
+        loss.re(e / out[1]) -= y.re(e) * log_p.re(e);
+        grad.re(e) = std::exp(log_p.re(e)) - y.re(e);
+      }
+      return std::vector<Ref>{loss, grad};
+    };
+  };
+  cases.push_back({.op = "SoftmaxCrossEntropyWithLogits",
+                   .inputs = {{.shape = {3, 4}}, {.shape = {3, 4}, .fixed = labels}},
+                   .dtypes = kFloatTypes,
+                   .reference = dense({3, 4})});
+  cases.push_back(
+      {.op = "SoftmaxCrossEntropyWithLogits",
+       .name = "one row of labels",
+       .inputs = {{.shape = {3, 4}}, {.shape = {1, 4}, .fixed = {0.1, 0.2, 0.3, 0.4}}},
+       .reference = dense({3, 4})});
+  cases.push_back({.op = "SoftmaxCrossEntropyWithLogits",
+                   .name = "one column of logits",
+                   .inputs = {{.shape = {3, 1}}, {.shape = {3, 4}, .fixed = labels}},
+                   .reference = dense({3, 4})});
+  cases.push_back({.op = "SoftmaxCrossEntropyWithLogits",
+                   .name = "no rows",
+                   .inputs = {{.shape = {0, 4}}, {.shape = {0, 4}}},
+                   .reference = dense({0, 4})});
+  for (DType t : {DType::kInt32, DType::kInt64}) {
+    cases.push_back(
+        {.op = "SparseSoftmaxCrossEntropyWithLogits",
+         .name = std::string(dtype_name(t)),
+         .inputs = {{.shape = {3, 40}}, {.shape = {3}, .fixed = {39, 0, 7}, .dtype = t}},
+         .dtypes = kFloatTypes,
+         .reference = [](const std::vector<Ref>& in, DType) {
+           const Ref log_p = log_softmax(in[0], -1);
+           Ref loss = zeros({3}), grad = softmax(in[0], -1);
+           for (int64_t i = 0; i < 3; ++i) {
+             const auto label = static_cast<int64_t>(in[1].re(i));
+             loss.re(i) = -log_p.re(i * 40 + label);
+             grad.re(i * 40 + label) -= 1;
+           }
+           return std::vector<Ref>{loss, grad};
+         }});
+  }
+}
+
+}  // namespace
+
+void add_nn_loss_cases(CaseList& cases) {
+  add_softmax(cases);
+  add_cross_entropy(cases);
+}
+
+}  // namespace tandem::testing

@@ -1,0 +1,245 @@
+// Cases of batch and layer normalisation.
+#include <cmath>
+
+#include "ops/nn_cases.h"
+#include "tandem/ops/nn_norm.h"
+
+namespace tandem::testing {
+
+namespace {
+
+const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
+                                        DType::kBFloat16};
+
+struct RowMoments {
+  double mean, r;
+};
+RowMoments row_moments(const Ref& x, int64_t row, int64_t n, double epsilon) {
+  double mean = 0, variance = 0;
+  for (int64_t i = 0; i < n; ++i) mean += x.re(row * n + i) / double(n);
+  for (int64_t i = 0; i < n; ++i) {
+    variance += std::pow(x.re(row * n + i) - mean, 2) / double(n);
+  }
+  return {mean, 1 / std::sqrt(variance + epsilon)};
+}
+
+void add_layer_norm(CaseList& cases) {
+  const double epsilon = 1e-3;
+  struct Form {
+    const char* name;
+    Shape x, row;
+    Ints axis;
+    bool gamma, beta;
+  };
+  for (const Form& f : {Form{"last", {3, 2, 19}, {19}, {-1}, true, true},
+                        Form{"two axes", {3, 4, 5}, {4, 5}, {1, 2}, true, true},
+                        Form{"no gamma", {4, 6}, {6}, {-1}, false, true},
+                        Form{"no beta", {4, 6}, {6}, {-1}, true, false},
+                        Form{"plain", {4, 6}, {6}, {1}, false, false},
+                        Form{"empty", {0, 6}, {6}, {-1}, true, true}}) {
+    const int64_t n = f.row.num_elements(), rows = f.x.num_elements() / n;
+    const bool gamma = f.gamma, beta = f.beta;
+    const Attrs attrs(attrs_ref(nn::LayerNormAttrs{f.axis, epsilon}));
+    cases.push_back({.op = "LayerNorm",
+                     .name = f.name,
+                     .inputs = {{.shape = f.x},
+                                {.shape = f.row, .absent = !gamma},
+                                {.shape = f.row, .absent = !beta}},
+                     .attrs = attrs,
+                     .dtypes = kFloatTypes,
+                     .reference = [=](const std::vector<Ref>& in, DType) {
+                       Ref y = in[0];
+                       for (int64_t k = 0; k < rows; ++k) {
+                         const RowMoments m = row_moments(in[0], k, n, epsilon);
+                         for (int64_t i = 0; i < n; ++i) {
+                           y.re(k * n + i) = (in[0].re(k * n + i) - m.mean) * m.r *
+                                                 (gamma ? in[1].re(i) : 1) +
+                                             (beta ? in[2].re(i) : 0);
+                         }
+                       }
+                       return std::vector<Ref>{y};
+                     }});
+    cases.push_back(
+        {.op = "LayerNormGrad",
+         .name = f.name,
+         .inputs = {{.shape = f.x}, {.shape = f.x}, {.shape = f.row, .absent = !gamma}},
+         .attrs = attrs,
+         .dtypes = kFloatTypes,
+         .reference = [row = f.row, n, rows, gamma, epsilon](const std::vector<Ref>& in,
+                                                             DType) {
+           Ref dx = zeros(in[1].shape), dgamma = zeros(row), dbeta = zeros(row);
+           for (int64_t k = 0; k < rows; ++k) {
+             const RowMoments m = row_moments(in[1], k, n, epsilon);
+             const auto h = [&](int64_t i) {
+               return (in[1].re(k * n + i) - m.mean) * m.r;
+             };
+             const auto w = [&](int64_t i) {
+               return in[0].re(k * n + i) * (gamma ? in[2].re(i) : 1);
+             };
+             double sum = 0, dot = 0;
+             for (int64_t i = 0; i < n; ++i) {
+               sum += w(i) / double(n);
+               dot += w(i) * h(i) / double(n);
+               dgamma.re(i) += in[0].re(k * n + i) * h(i);
+               dbeta.re(i) += in[0].re(k * n + i);
+             }
+             for (int64_t i = 0; i < n; ++i) {
+               dx.re(k * n + i) = m.r * (w(i) - sum - h(i) * dot);
+             }
+           }
+           return std::vector<Ref>{dx, dgamma, dbeta};
+         }});
+  }
+}
+
+/// Visits a tensor channel by channel.
+struct Channels {
+  int64_t outer, c, inner;
+  int64_t count() const { return outer * inner; }
+  template <class Visit>
+  void visit(int64_t channel, Visit body) const {
+    for (int64_t o = 0; o < outer; ++o) {
+      for (int64_t i = 0; i < inner; ++i) body((o * c + channel) * inner + i);
+    }
+  }
+};
+Channels channels_of(const Shape& s, bool first) {
+  const int axis = first ? 1 : s.rank() - 1;
+  return {s.slice(0, axis).num_elements(), s[axis],
+          s.slice(axis + 1, s.rank()).num_elements()};
+}
+
+std::vector<Ref> batch_norm(const std::vector<Ref>& in,
+                            const nn::FusedBatchNormAttrs& a) {
+  const Channels ch = channels_of(in[0].shape, channels_first(a.data_format));
+  Ref y = in[0], mean = zeros({ch.c}), variance = zeros({ch.c}), out_mean = zeros({ch.c}),
+      out_variance = zeros({ch.c});
+  const double n = static_cast<double>(ch.count());
+  for (int64_t k = 0; k < ch.c; ++k) {
+    if (a.is_training) {
+      ch.visit(k, [&](int64_t e) { mean.re(k) += in[0].re(e) / n; });
+      ch.visit(k, [&](int64_t e) {
+        variance.re(k) += std::pow(in[0].re(e) - mean.re(k), 2) / n;
+      });
+      const double f = a.exponential_avg_factor, unbiased = variance.re(k) * n / (n - 1);
+      out_mean.re(k) = f == 1 ? mean.re(k) : (1 - f) * in[3].re(k) + f * mean.re(k);
+      out_variance.re(k) = f == 1 ? unbiased : (1 - f) * in[4].re(k) + f * unbiased;
+    } else {
+      mean.re(k) = out_mean.re(k) = in[3].re(k);
+      variance.re(k) = out_variance.re(k) = in[4].re(k);
+    }
+    const double r = 1 / std::sqrt(variance.re(k) + a.epsilon);
+    ch.visit(k, [&](int64_t e) {
+      y.re(e) = (in[0].re(e) - mean.re(k)) * r * in[1].re(k) + in[2].re(k);
+    });
+  }
+  return {y, out_mean, out_variance, mean, variance, zeros({0})};
+}
+
+std::vector<Ref> batch_norm_grad(const std::vector<Ref>& in,
+                                 const nn::FusedBatchNormAttrs& a) {
+  const Channels ch = channels_of(in[1].shape, channels_first(a.data_format));
+  Ref dx = in[1], dscale = zeros({ch.c}), doffset = zeros({ch.c});
+  const double n = static_cast<double>(ch.count());
+  for (int64_t k = 0; k < ch.c; ++k) {
+    const double r = 1 / std::sqrt(in[4].re(k) + a.epsilon);
+    const auto h = [&](int64_t e) { return (in[1].re(e) - in[3].re(k)) * r; };
+    ch.visit(k, [&](int64_t e) {
+      dscale.re(k) += in[0].re(e) * h(e);
+      doffset.re(k) += in[0].re(e);
+    });
+    ch.visit(k, [&](int64_t e) {
+      const double centred =
+          a.is_training ? in[0].re(e) - doffset.re(k) / n - h(e) * dscale.re(k) / n
+                        : in[0].re(e);
+      dx.re(e) = in[2].re(k) * r * centred;
+    });
+  }
+  return {dx, dscale, doffset, zeros({0}), zeros({0})};
+}
+
+void add_batch_norm(CaseList& cases) {
+  struct Form {
+    const char* name;
+    Shape x;
+    nn::FusedBatchNormAttrs attrs;
+  };
+  const auto first = nn::DataFormat::kNCHW;
+  for (const Form& f :
+       {Form{"training", {2, 3, 4, 5}, {.epsilon = 1e-3}},
+        Form{"channels first", {2, 3, 4, 5}, {.epsilon = 1e-3, .data_format = first}},
+        Form{"running", {3, 4, 7}, {.epsilon = 1e-3, .exponential_avg_factor = 0.1}},
+        Form{"inference", {2, 3, 4, 5}, {.epsilon = 1e-2, .is_training = false}},
+        Form{"inference first",
+             {2, 3, 4, 5},
+             {.epsilon = 1e-2, .data_format = first, .is_training = false}}}) {
+    const nn::FusedBatchNormAttrs a = f.attrs;
+    const int64_t c = channels_of(f.x, channels_first(a.data_format)).c;
+    const bool moments = !a.is_training || a.exponential_avg_factor != 1;
+    const In positive{.shape = {c}, .low = 0.5, .high = 2};
+    // Only y is differentiated, as in TensorFlow; tests/cpu/ops/nn_gradient_test.cc
+    // checks that.
+    cases.push_back(
+        {.op = "FusedBatchNormV3",
+         .name = f.name,
+         .inputs = {{.shape = f.x},
+                    {.shape = {c}},
+                    {.shape = {c}},
+                    {.shape = {c}, .absent = !moments},
+                    {.shape = {c}, .low = 0.5, .high = 2, .absent = !moments}},
+         .attrs = Attrs(attrs_ref(a)),
+         .reference = [a](const std::vector<Ref>& in,
+                          DType) { return batch_norm(in, a); },
+         .check_gradient = false});
+    // The gradient of x counts its moments in, which are inputs of their own here.
+    cases.push_back({.op = "FusedBatchNormGradV3",
+                     .name = f.name,
+                     .inputs = {{.shape = f.x},
+                                {.shape = f.x},
+                                {.shape = {c}},
+                                {.shape = {c}},
+                                positive,
+                                {.shape = {0}}},
+                     .attrs = Attrs(attrs_ref(a)),
+                     .reference = [a](const std::vector<Ref>& in,
+                                      DType) { return batch_norm_grad(in, a); },
+                     .grad_inputs = {0, 2}});
+  }
+  // Half-precision inputs keep float32 parameters.
+  const nn::FusedBatchNormAttrs a{.epsilon = 1e-3};
+  const In wide{.shape = {3}, .low = 0.5, .high = 2, .dtype = DType::kFloat32};
+  cases.push_back(
+      {.op = "FusedBatchNormV3",
+       .name = "half precision",
+       .inputs = {{.shape = {4, 5, 3}},
+                  wide,
+                  wide,
+                  {.shape = {3}, .dtype = DType::kFloat32, .absent = true},
+                  {.shape = {3}, .dtype = DType::kFloat32, .absent = true}},
+       .attrs = Attrs(attrs_ref(a)),
+       .dtypes = {DType::kFloat16, DType::kBFloat16},
+       .reference = [a](const std::vector<Ref>& in, DType) { return batch_norm(in, a); },
+       .check_gradient = false});
+  cases.push_back({.op = "FusedBatchNormGradV3",
+                   .name = "half precision",
+                   .inputs = {{.shape = {4, 5, 3}},
+                              {.shape = {4, 5, 3}},
+                              wide,
+                              wide,
+                              wide,
+                              {.shape = {0}, .dtype = DType::kFloat32}},
+                   .attrs = Attrs(attrs_ref(a)),
+                   .dtypes = {DType::kFloat16, DType::kBFloat16},
+                   .reference = [a](const std::vector<Ref>& in,
+                                    DType) { return batch_norm_grad(in, a); },
+                   .check_gradient = false});
+}
+
+}  // namespace
+
+void add_nn_norm_cases(CaseList& cases) {
+  add_layer_norm(cases);
+  add_batch_norm(cases);
+}
+
+}  // namespace tandem::testing
