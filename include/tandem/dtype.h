@@ -30,8 +30,9 @@ enum class DType : uint8_t {
   kComplex128,
   kString,
   kResource,  // a handle to a variable; never has a buffer of its own
+  kVariant,   // a list of tensors or an optional one; a value of graphs and of the host
 };
-inline constexpr int kDTypeCount = 18;
+inline constexpr int kDTypeCount = 19;
 
 inline constexpr DType bool_ = DType::kBool, int8 = DType::kInt8, int16 = DType::kInt16,
                        int32 = DType::kInt32, int64 = DType::kInt64,

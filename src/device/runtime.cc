@@ -150,8 +150,7 @@ void Runtime::initialize_slow() {
 
 void Runtime::join_threads_before_statics() {
   // The devices themselves stay, since tensors in static objects free their memory later.
-  static State* exiting = nullptr;
-  exiting = state_;
+  static State* const exiting = state_;
   std::atexit([] { exiting->shutdown(); });
 }
 

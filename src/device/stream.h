@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -41,6 +42,15 @@ using StreamTask = TaskOf<const StreamContext&>;
 /// waiting for itself, and memory in stream order is not in the order of that thread.
 inline thread_local bool on_stream_thread = false;
 
+/// Work that was recorded once and is launched many times by one call each (design,
+/// decision 5). Launches of one object run one after the other. Owned by a plan.
+class Captured {
+ public:
+  virtual ~Captured() = default;
+  /// Enqueues all of it, like Stream::submit().
+  virtual TimePoint launch() = 0;
+};
+
 class Stream {
  public:
   explicit Stream(std::string lane) : lane_(std::move(lane)) {}
@@ -51,6 +61,15 @@ class Stream {
   /// it at once on the caller to enqueue native work; the CPU's stream runs it to the end
   /// at once.
   virtual TimePoint submit(StreamTask task) = 0;
+  /// Records the work of `task` to launch it again and again; null where the stream
+  /// cannot. A native stream calls `task` now, with the stream in capture mode, and
+  /// replays what it enqueued, addresses included; a host-executed stream keeps the task
+  /// and calls it at each launch. Either way the task must do the same work each time.
+  virtual std::unique_ptr<Captured> capture(
+      std::function<void(const StreamContext&)> task) {
+    static_cast<void>(task);
+    return nullptr;
+  }
   /// Later work of this stream waits for `point` without blocking the caller.
   virtual void wait(TimePoint point) = 0;
   /// The point after everything submitted so far.

@@ -31,6 +31,7 @@ constexpr std::array<Row, kDTypeCount> kRows = {{
     {"complex128", "complex128", 16},
     {"string", "string", sizeof(std::string)},
     {"resource", "resource", 0},
+    {"variant", "variant", 0},
 }};
 const Row& row(DType t) { return kRows[static_cast<size_t>(t)]; }
 }  // namespace

@@ -12,6 +12,7 @@ namespace {
 
 /// What stands in place of the value of a tensor without contents of its own.
 std::string handle_text(const TensorImpl& t) {
+  if (t.dtype == DType::kVariant) return "<TensorList>";
   if (!t.variable) return "<no contents>";
   const VariableImpl& v = *t.variable;
   return fmt::format("<ResourceHandle(name=\"{}\", device=\"{}\", dtype={}, shape={})>",
@@ -37,7 +38,7 @@ std::string Tensor::str() const {
         t.shape.has_rank() ? fmt::format(", shape={}", t.shape.str()) : "";
     return fmt::format("Tensor(\"?\"{}, dtype={})", shape_part, dtype_name(t.dtype));
   }
-  if (!t.buffer) {
+  if (!t.buffer || t.dtype == DType::kVariant) {
     return fmt::format("tf.Tensor({}, shape={}, dtype={})", handle_text(t), t.shape.str(),
                        dtype_name(t.dtype));
   }
@@ -52,7 +53,7 @@ std::string Tensor::repr() const {
     return fmt::format("<tf.Tensor '?' shape={} dtype={}>", t.shape.str(),
                        dtype_name(t.dtype));
   }
-  if (!t.buffer) {
+  if (!t.buffer || t.dtype == DType::kVariant) {
     return fmt::format("<tf.Tensor: shape={}, dtype={}, value={}>", t.shape.str(),
                        dtype_name(t.dtype), handle_text(t));
   }

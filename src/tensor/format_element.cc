@@ -104,6 +104,7 @@ Words element_words(DType dtype, const void* data, Indices shown) {
                   [](const std::string& s) { return bytes_literal(s); });
     case DType::kInvalid:
     case DType::kResource:
+    case DType::kVariant:
       break;
   }
   throw InternalError(fmt::format("print: dtype {} has no elements", dtype_name(dtype)));

@@ -9,7 +9,8 @@ namespace tandem {
 
 Tensor copy_to_device(const Tensor& tensor, Device& target) {
   TensorImpl* from = tensor.impl();
-  if (from->device == &target) return tensor;
+  // A list stays on the host wherever its elements are.
+  if (from->device == &target || from->dtype == DType::kVariant) return tensor;
   if (!from->buffer) {
     throw InvalidArgumentError(
         fmt::format("Cannot copy a tensor of dtype {} without contents to {}. Read the "

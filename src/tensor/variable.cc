@@ -38,7 +38,7 @@ std::string Variable::repr() const {
   VariableImpl& v = variable_of(handle_);
   Tensor value;
   {
-    std::lock_guard lock(v.mutex);
+    const VariableHold hold(v, VariableHold::Mode::kShared);
     value = v.value;
   }
   const std::string contents = numpy_repr(value.to_host());

@@ -1,18 +1,17 @@
 // VariableImpl: the storage behind a variable. The current value is a tensor; reading
 // hands that tensor out, writing replaces it, or writes in place when nobody else holds
-// it (design, decision 20). One mutex per variable.
+// it (design, decision 20). Guarded by the variable's lock (variable_lock.h).
 #pragma once
-
-#include <mutex>
 
 #include "tandem/variable.h"
 #include "tensor/tensor_impl.h"
+#include "tensor/variable_lock.h"
 
 namespace tandem {
 
 struct VariableImpl : RefCounted {
-  std::mutex mutex;
-  Tensor value;  // guarded by mutex
+  VariableLockPtr lock{this};
+  Tensor value;  // guarded by lock
   Shape shape;   // declared; fixed
   DType dtype = DType::kInvalid;
   Device* device = nullptr;

@@ -48,7 +48,8 @@ CpuDevice::CpuDevice(const OpenRequest& request)
       cores_(short_name(), request.cores),
       team_(team_size(request), worker_cores(request)),
       allocator_(allocator_options(request, *this)),
-      stream_(*this, recorder::intern(short_name())) {}
+      stream_(*this, recorder::intern(short_name())),
+      lanes_(*this, request.cores) {}
 
 TimePoint CpuDevice::copy(Stream&, void* to, const void* from, size_t bytes) {
   const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;

@@ -6,6 +6,7 @@
 #include "device/backend.h"
 #include "device/cpu/cpu_allocator.h"
 #include "device/cpu/cpu_stream.h"
+#include "device/cpu/host_lanes.h"
 #include "device/device.h"
 
 namespace tandem {
@@ -19,13 +20,16 @@ class CpuDevice final : public Device {
   Stream& copy_in() override { return stream_; }
   Stream& copy_out() override { return stream_; }
   Team* team() override { return &team_; }
+  HostLanes& lanes() { return lanes_; }
   TimePoint copy(Stream& stream, void* to, const void* from, size_t bytes) override;
+  void shutdown() override { lanes_.shutdown(); }
 
  private:
   CoreLease cores_;
   Team team_;
   CpuAllocator allocator_;
   CpuStream stream_;
+  HostLanes lanes_;
 };
 
 }  // namespace tandem

@@ -24,6 +24,28 @@ EmulatedStream::EmulatedStream(Options options)
                .lane = options_.lane},
       thread_([this] { run(); }) {}
 
+namespace {
+class EmulatedCaptured final : public Captured {
+ public:
+  EmulatedCaptured(EmulatedStream& stream, std::function<void(const StreamContext&)> task)
+      : stream_(stream),
+        task_(std::make_shared<std::function<void(const StreamContext&)>>(
+            std::move(task))) {}
+  TimePoint launch() override {
+    return stream_.submit([task = task_](const StreamContext& c) { (*task)(c); });
+  }
+
+ private:
+  EmulatedStream& stream_;
+  std::shared_ptr<std::function<void(const StreamContext&)>> task_;
+};
+}  // namespace
+
+std::unique_ptr<Captured> EmulatedStream::capture(
+    std::function<void(const StreamContext&)> task) {
+  return std::make_unique<EmulatedCaptured>(*this, std::move(task));
+}
+
 TimePoint EmulatedStream::submit(StreamTask task) { return push({std::move(task), {}}); }
 
 void EmulatedStream::wait(TimePoint point) {

@@ -31,6 +31,8 @@ class EmulatedStream final : public Stream {
 
   /// Throws CancelledError after shutdown(), also when it was waiting for room.
   TimePoint submit(StreamTask task) override;
+  std::unique_ptr<Captured> capture(
+      std::function<void(const StreamContext&)> task) override;
   void wait(TimePoint point) override;
   TimePoint now() override;
   bool passed(uint64_t sequence) override {

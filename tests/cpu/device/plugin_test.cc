@@ -1,6 +1,7 @@
 // Loading of backend plugins, good and bad.
 #include "device/plugin.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -37,8 +38,13 @@ ALONE_TEST(Plugin, ADeviceTypeOfItsOwn,
                "Virtual devices are not supported for NPU");
   config::set_memory_growth(physical[1], true);
   EXPECT_EQ(Runtime::get().named("/NPU:0").short_name(), "NPU:0");
-  ASSERT_EQ(load_plugins().plugins.size(), 1u);
-  EXPECT_NE(load_plugins().plugins[0].library, nullptr);
+  // The build may have brought others.
+  const auto& plugins = load_plugins().plugins;
+  EXPECT_EQ(std::count_if(plugins.begin(), plugins.end(),
+                          [](const Plugin& p) {
+                            return p.path == TANDEM_FAKE_PLUGIN && p.library;
+                          }),
+            1);
 }
 
 ALONE_TEST(Plugin, AnotherInterfaceVersion,

@@ -1,0 +1,65 @@
+// TensorList: the contents of a tensor of dtype kVariant, a list of tensors that all have
+// one dtype. A plain value that never changes: every change gives a new list. The newest
+// version of a list holds the elements in an array, older ones hold only how they differ
+// from their successor, so that pushing, popping and setting are O(1) for whoever goes on
+// from the newest version, whether or not older ones are kept (Baker's trick). Using an
+// older version again moves the array there. Any thread; versions of one list share a
+// lock.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tandem/tensor.h"
+
+namespace tandem {
+
+class TensorList {
+ public:
+  /// `count` elements that have not been set: they read as zeros.
+  TensorList(DType element_dtype, const Shape& element_shape, int64_t count);
+  TensorList(DType element_dtype, const Shape& element_shape, std::vector<Tensor> items);
+
+  DType element_dtype() const { return dtype_; }
+  /// What holds for all elements; dimensions may be unknown.
+  const Shape& element_shape() const { return shape_; }
+  int64_t size() const { return size_; }
+  /// Undefined when it has not been set.
+  Tensor at(int64_t i) const;
+  std::vector<Tensor> items() const;
+
+  /// The same elements, none of which is set or has another dtype.
+  TensorList with_element_dtype(DType dtype) const {
+    TensorList made = *this;
+    made.dtype_ = dtype;
+    return made;
+  }
+  TensorList set(int64_t i, const Tensor& value) const;
+  TensorList push_back(const Tensor& value) const;
+  TensorList pop_back() const;
+  /// Cut, or with more elements that have not been set.
+  TensorList resize(int64_t count) const;
+
+ private:
+  struct Version;
+  struct Family {
+    std::mutex mutex;
+  };
+  TensorList next(std::shared_ptr<Version> version, int64_t size) const;
+  /// Moves the array to this version; the family is locked.
+  std::vector<Tensor>& array() const;
+
+  DType dtype_;
+  Shape shape_;
+  int64_t size_ = 0;
+  std::shared_ptr<Family> family_;
+  std::shared_ptr<Version> version_;
+};
+
+/// A scalar tensor of dtype kVariant in host memory that holds a list.
+Tensor make_list_tensor(TensorList list);
+/// Its list; throws InvalidArgumentError for any other tensor.
+const TensorList& list_of(const Tensor& tensor);
+
+}  // namespace tandem

@@ -1,0 +1,62 @@
+// VariableLock: guards the values of one or several variables. Every variable begins with
+// one of its own; the variables of a compiled function are joined, so that a call takes
+// one lock however many there are. Any thread.
+#pragma once
+
+#include <atomic>
+#include <shared_mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace tandem {
+
+struct VariableImpl;
+
+struct VariableLock {
+  std::shared_mutex mutex;
+  std::vector<VariableImpl*> members;  // guarded by mutex
+};
+
+/// A variable's place for its lock.
+class VariableLockPtr {
+ public:
+  explicit VariableLockPtr(VariableImpl* owner);
+  VariableLockPtr(const VariableLockPtr&) = delete;
+  VariableLockPtr& operator=(const VariableLockPtr&) = delete;
+  ~VariableLockPtr();
+  VariableLock* get() const { return lock_.load(std::memory_order_acquire); }
+
+ private:
+  friend void join_variable_locks(std::span<VariableImpl* const> variables);
+  VariableImpl* owner_;
+  std::atomic<VariableLock*> lock_;
+};
+
+/// From now on these variables, and all that share a lock with one of them, have one
+/// lock.
+void join_variable_locks(std::span<VariableImpl* const> variables);
+
+/// Holds the lock of a variable; empty: of none.
+class VariableHold {
+ public:
+  enum class Mode { kShared, kExclusive };
+  VariableHold() = default;
+  explicit VariableHold(VariableImpl& variable, Mode mode = Mode::kExclusive);
+  VariableHold(VariableHold&& other) noexcept
+      : lock_(std::exchange(other.lock_, nullptr)), mode_(other.mode_) {}
+  VariableHold& operator=(VariableHold&& other) noexcept {
+    release();
+    lock_ = std::exchange(other.lock_, nullptr);
+    mode_ = other.mode_;
+    return *this;
+  }
+  ~VariableHold() { release(); }
+  void release();
+
+ private:
+  VariableLock* lock_ = nullptr;
+  Mode mode_ = Mode::kExclusive;
+};
+
+}  // namespace tandem
