@@ -59,7 +59,18 @@ std::string bracketed(const List& list, Print&& print) {
 std::string text(bool v) { return v ? "True" : "False"; }
 std::string text(int64_t v) { return std::to_string(v); }
 std::string text(double v) { return fmt::format("{}", v); }
-std::string text(const std::string& v) { return "'" + v + "'"; }
+std::string text(const std::string& v) {
+  std::string out = "'";
+  for (char c : v) {
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      if (c == '\'' || c == '\\') out += '\\';
+      out += c;
+    }
+  }
+  return out + "'";
+}
 std::string text(DType v) {
   return v == DType::kInvalid ? "None" : "tf." + std::string(dtype_name(v));
 }

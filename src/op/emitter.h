@@ -36,6 +36,8 @@ class Emitter {
   /// For ops with one output.
   virtual Tensor emit_one(const OpDef& op, AttrsRef attrs,
                           std::span<const TensorArg> inputs) = 0;
+  /// Ops become nodes of a graph: nothing that a call returns has contents yet.
+  virtual bool tracing() const { return false; }
 };
 
 /// The emitter of this thread: a tracer while one is active, else the eager one.

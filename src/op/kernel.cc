@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "device/plugin.h"
+#include "op/kernel_fit.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -91,18 +92,24 @@ std::span<const Kernel* const> KernelRegistry::find(const OpDef& op,
   return (*lists)[static_cast<size_t>(op.id) * State::kPlatforms + platform];
 }
 
-const Kernel* KernelRegistry::choose(const Signature& s, Platform platform) const {
-  DType t = DType::kInvalid;
-  for (size_t i = 0; i < s.inputs.size(); ++i) {
-    if (s.op->input_def(static_cast<int>(i)).type == 'T') {
-      t = s.inputs[i].dtype;
-      break;
+bool kernel_fits(const Kernel& kernel, const Signature& s) {
+  if (kernel.dtypes) {
+    DType t = DType::kInvalid;
+    for (size_t i = 0; i < s.inputs.size(); ++i) {
+      if (s.op->input_def(static_cast<int>(i)).type == 'T') {
+        t = s.inputs[i].dtype;
+        break;
+      }
     }
+    if (t == DType::kInvalid && !s.outputs.empty()) t = s.outputs[0].dtype;
+    if (!(kernel.dtypes & mask(t))) return false;
   }
-  if (t == DType::kInvalid && !s.outputs.empty()) t = s.outputs[0].dtype;
+  return !kernel.supports || kernel.supports(s);
+}
+
+const Kernel* KernelRegistry::choose(const Signature& s, Platform platform) const {
   for (const Kernel* k : find(*s.op, platform)) {
-    if (k->dtypes && !(k->dtypes & mask(t))) continue;
-    if (!k->supports || k->supports(s)) return k;
+    if (kernel_fits(*k, s)) return k;
   }
   return nullptr;
 }

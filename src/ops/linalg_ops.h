@@ -33,6 +33,10 @@ Square check_square(const InferContext& c, int i);
 /// A batch shape with two more dimensions, or one; unknown when it is.
 Shape with_matrix(Shape batch, int64_t rows, int64_t columns);
 Shape with_vector(Shape batch, int64_t n);
+/// The shape of a product of inputs 0 and 1; throws with TensorFlow's words when they do
+/// not fit.
+Shape matmul_shape(const InferContext& c, const MatMulAttrs& m);
+Cost matmul_cost(const Signature& s, const MatMulAttrs& m);
 /// flops = factor · rows · columns · min(rows, columns) for every matrix of input 0.
 Cost cubic_cost(const Signature& s, double factor);
 

@@ -24,8 +24,9 @@ void check_turn(const InferContext& c, bool transpose, bool adjoint, char which)
                   c.op().name, which));
 }
 
-void infer_matmul(InferContext& c) {
-  const auto& m = c.attrs<MatMulAttrs>();
+}  // namespace
+
+Shape matmul_shape(const InferContext& c, const MatMulAttrs& m) {
   check_turn(c, m.transpose_a, m.adjoint_a, 'a');
   check_turn(c, m.transpose_b, m.adjoint_b, 'b');
   const Shape &a = c.shape(0), &b = c.shape(1);
@@ -37,10 +38,7 @@ void infer_matmul(InferContext& c) {
           i, c.shape(i).debug_str()));
     }
   }
-  if (!a.has_rank() || !b.has_rank()) {
-    c.add_output(c.dtype(0), Shape::unknown());
-    return;
-  }
+  if (!a.has_rank() || !b.has_rank()) return Shape::unknown();
   const bool ta = turn_a(m).transpose, tb = turn_b(m).transpose;
   const int64_t rows = a.dim(ta ? -1 : -2), inner_a = a.dim(ta ? -2 : -1);
   const int64_t columns_ = b.dim(tb ? -2 : -1), inner_b = b.dim(tb ? -1 : -2);
@@ -56,7 +54,22 @@ void infer_matmul(InferContext& c) {
     c.fail(fmt::format("In[0] and In[1] must have compatible batch dimensions: {} vs. {}",
                        a.debug_str(), b.debug_str()));
   }
-  c.add_output(c.dtype(0), with_matrix(out, rows, columns_));
+  return with_matrix(out, rows, columns_);
+}
+
+Cost matmul_cost(const Signature& s, const MatMulAttrs& m) {
+  const int64_t k = s.in(0).shape.dim(turn_a(m).transpose ? -2 : -1);
+  const double per_term = is_complex(s.in(0).dtype) ? 8 : 2;
+  Cost cost = default_cost(s);
+  cost.flops = per_term * static_cast<double>(s.out().shape.num_elements()) *
+               static_cast<double>(k);
+  return cost;
+}
+
+namespace {
+
+void infer_matmul(InferContext& c) {
+  c.add_output(c.dtype(0), matmul_shape(c, c.attrs<MatMulAttrs>()));
 }
 
 struct Operand {
@@ -115,15 +128,7 @@ void grad_matmul(GradContext& c) {
   c.set(1, same || fold ? db : sum_like(db, b));
 }
 
-Cost cost_matmul(const Signature& s) {
-  const auto& m = s.attrs.as<MatMulAttrs>();
-  const int64_t k = s.in(0).shape.dim(turn_a(m).transpose ? -2 : -1);
-  const double per_term = is_complex(s.in(0).dtype) ? 8 : 2;
-  Cost cost = default_cost(s);
-  cost.flops = per_term * static_cast<double>(s.out().shape.num_elements()) *
-               static_cast<double>(k);
-  return cost;
-}
+Cost cost_matmul(const Signature& s) { return matmul_cost(s, s.attrs.as<MatMulAttrs>()); }
 
 void infer_cross(InferContext& c) {
   const Shape &a = c.shape(0), &b = c.shape(1);

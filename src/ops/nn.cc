@@ -1,4 +1,5 @@
 #include "op/op_def.h"
+#include "ops/fused_products.h"
 #include "ops/nn_register.h"
 #include "ops/register.h"
 
@@ -15,6 +16,7 @@ void register_nn_ops(OpTable& table) {
   register_nn_attention_ops(table);
   register_nn_recurrent_ops(table);
   register_nn_resize_ops(table);
+  register_fused_product_ops(table);
 }
 
 }  // namespace tandem

@@ -113,10 +113,7 @@ Cost conv_cost(const Signature& s) {
   const ConvShape conv = nn::conv_shape(s.op->name, s.attrs.as<ConvAttrs>(),
                                         is_depthwise(s.op->name), input, filter);
   Cost cost = default_cost(s);
-  cost.flops = 2.0 * static_cast<double>(conv.batch) *
-               static_cast<double>(conv.out_positions()) *
-               static_cast<double>(conv.out_channels) *
-               static_cast<double>(conv.in_per_group() * conv.taps());
+  cost.flops = nn::conv_flops(conv);
   return cost;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/random_draw.h"
 #include "tandem/ops.h"
 
 namespace tandem::nn {
@@ -168,10 +169,8 @@ Tensor dropout(const Tensor& x, DropoutAttrs attrs) {
         fmt::format("dropout: noise_shape {} needs the dimensions of x, which are {}",
                     decisions.str(), x.shape().str()));
   }
-  return apply_dropout(x,
-                       random::uniform_like(x, random::next_state("Dropout", attrs.seed,
-                                                                  int64_t{1} << 32)),
-                       attrs.rate);
+  return apply_dropout(
+      x, random::uniform_like(x, draw_for("Dropout", attrs.seed, x, 256)), attrs.rate);
 }
 
 Tensor stateless_dropout(const Tensor& x, random::Seed2 seed, DropoutAttrs attrs) {

@@ -226,6 +226,13 @@ ConvShape conv_shape(const std::string& op, const ConvAttrs& attrs, bool depthwi
   return conv;
 }
 
+double conv_flops(const ConvShape& conv) {
+  return 2.0 * static_cast<double>(conv.batch) *
+         static_cast<double>(conv.out_positions()) *
+         static_cast<double>(conv.out_channels) *
+         static_cast<double>(conv.in_per_group() * conv.taps());
+}
+
 Shape conv_output(const ConvShape& conv) {
   Shape out{conv.batch};
   if (conv.channels_first) out.push_back(conv.out_channels);

@@ -46,6 +46,8 @@ struct ConvShape {
 ConvShape conv_shape(const std::string& op, const ConvAttrs& attrs, bool depthwise,
                      const Shape& input, const Shape& filter);
 Shape conv_output(const ConvShape& conv);
+/// Multiplications and additions, the same in all three directions.
+double conv_flops(const ConvShape& conv);
 
 /// A pool with all its sizes.
 struct PoolShape {

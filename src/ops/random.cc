@@ -6,6 +6,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/random_draw.h"
 #include "ops/random_seed.h"
 #include "ops/register.h"
 #include "tandem/ops.h"
@@ -106,13 +107,10 @@ random::KeyCounter to_tensors(const RandomState& state) {
 Tensor shape_constant(const Shape& shape) { return make_host_ints(shape.dims()); }
 
 // A whole number of blocks for n outputs of a sampler that never rejects.
-uint64_t reserved_blocks(int64_t outputs) {
-  return static_cast<uint64_t>(outputs) * static_cast<uint64_t>(kReservedPerOutput);
-}
+int64_t reserved_blocks(int64_t outputs) { return outputs * kReservedPerOutput; }
 
-Tensor sample(const OpDef& op, const Shape& shape, const RandomState& state,
+Tensor sample(const OpDef& op, const Shape& shape, const random::KeyCounter& s,
               DType dtype) {
-  const random::KeyCounter s = to_tensors(state);
   return emit(op, {shape_constant(shape), s.key, s.counter}, FillAttrs{dtype});
 }
 
@@ -132,7 +130,7 @@ Tensor scale_and_shift(const Tensor& x, double scale, double shift) {
   return y;
 }
 
-Tensor uniform_int(const Shape& shape, const RandomState& state,
+Tensor uniform_int(const Shape& shape, const random::KeyCounter& s,
                    const random::UniformAttrs& a) {
   static const OpHandle op("StatelessRandomUniformIntV2");
   if (a.minval != std::floor(a.minval) || a.maxval != std::floor(a.maxval)) {
@@ -142,43 +140,38 @@ Tensor uniform_int(const Shape& shape, const RandomState& state,
     throw InvalidArgumentError(
         fmt::format("Need minval < maxval, got {} >= {}", a.minval, a.maxval));
   }
-  const random::KeyCounter s = to_tensors(state);
   return emit(op, {shape_constant(shape), s.key, s.counter,
                    scalar(static_cast<int64_t>(a.minval), a.dtype),
                    scalar(static_cast<int64_t>(a.maxval), a.dtype)});
 }
 
-Tensor uniform_from(const Shape& shape, const RandomState& state,
+Tensor uniform_from(const Shape& shape, const random::KeyCounter& s,
                     const random::UniformAttrs& a) {
   static const OpHandle op("StatelessRandomUniformV2");
-  if (is_integer(a.dtype)) return uniform_int(shape, state, a);
+  if (is_integer(a.dtype)) return uniform_int(shape, s, a);
   check_floating("uniform", a.dtype);
-  return scale_and_shift(sample(op, shape, state, a.dtype), a.maxval - a.minval,
-                         a.minval);
+  return scale_and_shift(sample(op, shape, s, a.dtype), a.maxval - a.minval, a.minval);
 }
 
-Tensor normal_from(const OpDef& op, const Shape& shape, const RandomState& state,
+Tensor normal_from(const OpDef& op, const Shape& shape, const random::KeyCounter& s,
                    const random::NormalAttrs& a) {
   check_floating("normal", a.dtype);
-  return scale_and_shift(sample(op, shape, state, a.dtype), a.stddev, a.mean);
+  return scale_and_shift(sample(op, shape, s, a.dtype), a.stddev, a.mean);
 }
 
-Tensor gamma_from(const Shape& shape, const RandomState& state, const Tensor& alpha) {
+Tensor gamma_from(const Shape& shape, const random::KeyCounter& s, const Tensor& alpha) {
   static const OpHandle op("StatelessRandomGammaV3");
-  const random::KeyCounter s = to_tensors(state);
   return emit(op, {shape_constant(shape), s.key, s.counter, alpha});
 }
 
-Tensor categorical_from(const Tensor& logits, int64_t samples, const RandomState& state,
-                        DType dtype) {
+Tensor categorical_from(const Tensor& logits, int64_t samples,
+                        const random::KeyCounter& s, DType dtype) {
   static const OpHandle op("StatelessMultinomialV2");
-  const random::KeyCounter s = to_tensors(state);
   return emit(op, {logits, s.key, s.counter}, MultinomialAttrs{samples, dtype});
 }
 
-Tensor shuffle_from(const Tensor& x, const RandomState& state) {
+Tensor shuffle_from(const Tensor& x, const random::KeyCounter& s) {
   static const OpHandle op("StatelessShuffleV2");
-  const random::KeyCounter s = to_tensors(state);
   return emit(op, {x, s.key, s.counter});
 }
 
@@ -189,6 +182,7 @@ std::string sequence_name(const char* op, DType dtype) {
 }  // namespace
 
 void register_random_ops(OpTable& table) {
+  register_random_state_ops(table);
   table.add(sampler("StatelessRandomUniformV2", "Uniform numbers in [0, 1)."));
   table.add(
       sampler("StatelessRandomNormalV2", "Numbers of the standard normal distribution."));
@@ -238,37 +232,38 @@ void register_random_ops(OpTable& table) {
 
 namespace random {
 
-void set_seed(int64_t seed) { set_global_seed(seed); }
+void set_seed(int64_t seed) {
+  set_global_seed(seed);
+  restart_traced_sequences();
+}
 
 Tensor uniform(const Shape& shape, UniformAttrs a) {
   const char* op = is_integer(a.dtype) ? "RandomUniformInt" : "RandomUniform";
-  return uniform_from(shape,
-                      next_random_state(sequence_name(op, a.dtype), a.seed,
-                                        reserved_blocks(shape.num_elements())),
-                      a);
+  return uniform_from(
+      shape,
+      draw(sequence_name(op, a.dtype), a.seed, reserved_blocks(shape.num_elements())), a);
 }
 
 Tensor normal(const Shape& shape, NormalAttrs a) {
   static const OpHandle op("StatelessRandomNormalV2");
   return normal_from(op, shape,
-                     next_random_state(sequence_name("RandomStandardNormal", a.dtype),
-                                       a.seed, reserved_blocks(shape.num_elements())),
+                     draw(sequence_name("RandomStandardNormal", a.dtype), a.seed,
+                          reserved_blocks(shape.num_elements())),
                      a);
 }
 
 Tensor truncated_normal(const Shape& shape, NormalAttrs a) {
   static const OpHandle op("StatelessTruncatedNormalV2");
   return normal_from(op, shape,
-                     next_random_state(sequence_name("TruncatedNormal", a.dtype), a.seed,
-                                       reserved_blocks(shape.num_elements())),
+                     draw(sequence_name("TruncatedNormal", a.dtype), a.seed,
+                          reserved_blocks(shape.num_elements())),
                      a);
 }
 
 Tensor gamma(const Shape& shape, const Tensor& alpha, SeedAttrs a) {
-  int64_t n = shape.num_elements() * alpha.num_elements();
   return gamma_from(shape,
-                    next_random_state(sequence_name("RandomGamma", alpha.dtype()), a.seed,
-                                      reserved_blocks(n)),
+                    draw_for(sequence_name("RandomGamma", alpha.dtype()), a.seed, alpha,
+                             reserved_blocks(shape.num_elements())),
                     alpha);
 }
 
@@ -280,23 +275,27 @@ Tensor gamma(const Shape& shape, const Tensor& alpha, const Tensor& beta, SeedAt
 }
 
 Tensor categorical(const Tensor& logits, int64_t samples, CategoricalAttrs a) {
-  const int64_t rows = logits.rank() == 2 ? logits.dim(0) : 0;
   // Two words per sample: the numbers compared with the distribution are doubles.
-  const int64_t n = rows * ((samples + 3) / 4 * 4) * 2;
-  return categorical_from(logits, samples,
-                          next_random_state(sequence_name("Multinomial", logits.dtype()),
-                                            a.seed, reserved_blocks(n)),
-                          a.dtype);
+  const int64_t per_row = reserved_blocks((samples + 3) / 4 * 4 * 2);
+  const std::string op = sequence_name("Multinomial", logits.dtype());
+  if (logits.shape().is_known()) {
+    const int64_t rows = logits.rank() == 2 ? logits.dim(0) : 0;
+    return categorical_from(logits, samples, draw(op, a.seed, rows * per_row), a.dtype);
+  }
+  const Tensor row = slice(logits, {0, 0}, {-1, 1});
+  return categorical_from(logits, samples, draw_for(op, a.seed, row, per_row), a.dtype);
 }
 
 Tensor shuffle(const Tensor& x, SeedAttrs a) {
+  const std::string op = sequence_name("RandomShuffle", x.dtype());
+  // Four numbers per block; with an unknown number of rows, more than enough.
+  if (!x.shape().is_known()) return shuffle_from(x, draw_for(op, a.seed, x, 1));
   const int64_t rows = x.rank() > 0 ? x.dim(0) : 1;
-  return shuffle_from(x, next_random_state(sequence_name("RandomShuffle", x.dtype()),
-                                           a.seed, static_cast<uint64_t>(rows + 3) / 4));
+  return shuffle_from(x, draw(op, a.seed, (rows + 3) / 4));
 }
 
 Tensor stateless_uniform(const Shape& shape, Seed2 seed, UniformAttrs a) {
-  return uniform_from(shape, stateless_state(seed.first, seed.second), a);
+  return uniform_from(shape, to_tensors(stateless_state(seed.first, seed.second)), a);
 }
 
 Tensor stateless_uniform_full_int(const Shape& shape, Seed2 seed, DType dtype) {
@@ -306,31 +305,31 @@ Tensor stateless_uniform_full_int(const Shape& shape, Seed2 seed, DType dtype) {
         "stateless_uniform_full_int: dtype {} is not an integer of 32 or 64 bits",
         dtype_name(dtype)));
   }
-  return sample(op, shape, stateless_state(seed.first, seed.second), dtype);
+  return sample(op, shape, to_tensors(stateless_state(seed.first, seed.second)), dtype);
 }
 
 Tensor stateless_normal(const Shape& shape, Seed2 seed, NormalAttrs a) {
   static const OpHandle op("StatelessRandomNormalV2");
-  return normal_from(op, shape, stateless_state(seed.first, seed.second), a);
+  return normal_from(op, shape, to_tensors(stateless_state(seed.first, seed.second)), a);
 }
 
 Tensor stateless_truncated_normal(const Shape& shape, Seed2 seed, NormalAttrs a) {
   static const OpHandle op("StatelessTruncatedNormalV2");
-  return normal_from(op, shape, stateless_state(seed.first, seed.second), a);
+  return normal_from(op, shape, to_tensors(stateless_state(seed.first, seed.second)), a);
 }
 
 Tensor stateless_gamma(const Shape& shape, Seed2 seed, const Tensor& alpha) {
-  return gamma_from(shape, stateless_state(seed.first, seed.second), alpha);
+  return gamma_from(shape, to_tensors(stateless_state(seed.first, seed.second)), alpha);
 }
 
 Tensor stateless_categorical(const Tensor& logits, int64_t samples, Seed2 seed,
                              DType dtype) {
-  return categorical_from(logits, samples, stateless_state(seed.first, seed.second),
-                          dtype);
+  return categorical_from(logits, samples,
+                          to_tensors(stateless_state(seed.first, seed.second)), dtype);
 }
 
 Tensor stateless_shuffle(const Tensor& x, Seed2 seed) {
-  return shuffle_from(x, stateless_state(seed.first, seed.second));
+  return shuffle_from(x, to_tensors(stateless_state(seed.first, seed.second)));
 }
 
 Tensor uniform_like(const Tensor& like, const KeyCounter& state) {
@@ -340,7 +339,7 @@ Tensor uniform_like(const Tensor& like, const KeyCounter& state) {
 }
 
 KeyCounter next_state(const char* op, int64_t seed, int64_t elements) {
-  return to_tensors(next_random_state(op, seed, reserved_blocks(elements)));
+  return draw(op, seed, reserved_blocks(elements));
 }
 
 }  // namespace random

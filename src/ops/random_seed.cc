@@ -113,27 +113,48 @@ void set_global_seed(int64_t seed) {
   s.positions.clear();
 }
 
+namespace {
+
+int64_t (*g_trace_op_number)() = nullptr;
+
+// The state at the start of the sequence of two seeds.
+RandomState start_of(int64_t seed1, int64_t seed2) {
+  if (seed1 == 0 && seed2 == 0) {
+    seed2 = kMaxInt32;  // (0, 0) means "no seed" to the kernels
+  }
+  RandomState state;
+  state.key = static_cast<uint64_t>(seed1);
+  state.counter[1] = static_cast<uint64_t>(seed2);
+  return state;
+}
+
+RandomState random_start(Seeds& s) {
+  RandomState state;
+  state.key = s.entropy();
+  state.counter[1] = s.entropy();
+  return state;
+}
+
+}  // namespace
+
+void set_trace_op_numbers(int64_t (*next)()) { g_trace_op_number = next; }
+
+RandomState traced_random_state(int64_t seed) {
+  Seeds& s = seeds();
+  std::lock_guard lock(s.mutex);
+  if (s.global) return start_of(*s.global, seed >= 0 ? seed : g_trace_op_number());
+  return seed >= 0 ? start_of(kDefaultGraphSeed, seed) : random_start(s);
+}
+
 RandomState next_random_state(const std::string& op, int64_t seed, uint64_t blocks) {
   Seeds& s = seeds();
   std::lock_guard lock(s.mutex);
-  RandomState state;
-  int64_t seed1, seed2;
-  if (s.global) {
-    seed1 = *s.global;
-    seed2 = seed >= 0 ? seed : s.python->next_int31();
-  } else if (seed >= 0) {
-    seed1 = kDefaultGraphSeed;
-    seed2 = seed;
-  } else {
-    state.key = s.entropy();
-    state.counter[1] = s.entropy();
-    return state;
-  }
-  if (seed1 == 0 && seed2 == 0)
-    seed2 = kMaxInt32;  // (0, 0) means "no seed" to the kernels
-  state.key = static_cast<uint64_t>(seed1);
-  state.counter[1] = static_cast<uint64_t>(seed2);
-  uint64_t& position = s.positions[{op, seed1, seed2}];
+  if (!s.global && seed < 0) return random_start(s);
+  RandomState state = s.global
+                          ? start_of(*s.global, seed >= 0 ? seed : s.python->next_int31())
+                          : start_of(kDefaultGraphSeed, seed);
+  uint64_t& position = s.positions[{op, static_cast<int64_t>(state.key),
+                                    static_cast<int64_t>(state.counter[1])}];
   state.counter[0] = position;
   position += blocks;
   return state;

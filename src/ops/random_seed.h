@@ -18,6 +18,12 @@ struct RandomState {
 /// up to `blocks` 128-bit blocks. `seed` < 0: none given.
 RandomState next_random_state(const std::string& op, int64_t seed, uint64_t blocks);
 
+/// Where the sequence of an op in a traced function starts. Ops without a seed are
+/// numbered within their trace.
+RandomState traced_random_state(int64_t seed);
+/// Set by the graph layer: gives the number of the next such op of the thread's trace.
+void set_trace_op_numbers(int64_t (*next)());
+
 /// tf.random.set_seed: all sequences start over.
 void set_global_seed(int64_t seed);
 

@@ -8,6 +8,7 @@ class OpTable;
 
 void register_array_ops(OpTable& table);
 void register_elementwise_ops(OpTable& table);
+void register_fused_ops(OpTable& table);
 void register_indexing_ops(OpTable& table);
 void register_linalg_ops(OpTable& table);
 void register_nn_ops(OpTable& table);

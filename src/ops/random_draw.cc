@@ -1,0 +1,112 @@
+#include "ops/random_draw.h"
+
+#include <mutex>
+#include <vector>
+
+#include "device/runtime.h"
+#include "op/emitter.h"
+#include "op/op_def.h"
+#include "ops/random_seed.h"
+#include "tandem/device.h"
+#include "tandem/ops.h"
+#include "tandem/variable.h"
+
+namespace tandem {
+
+namespace {
+
+void infer_next_state(InferContext& c) {
+  c.dtype_in(0, {DType::kUInt64});
+  c.rank(0, 1);
+  c.rank(1, 0);
+  c.add_output(DType::kUInt64, Shape{1});
+  c.add_output(DType::kUInt64, Shape{2});
+}
+
+// Key and counter in a variable on the CPU, where little work is done quickest; the
+// sampler itself runs anywhere.
+Tensor state_tensor(const RandomState& state) {
+  return constant(std::vector<uint64_t>{state.key, state.counter[0], state.counter[1]});
+}
+
+struct Sequence {
+  Tensor handle;
+  RandomState start;
+};
+struct Sequences {
+  std::mutex mutex;
+  std::vector<Sequence> all;
+};
+Sequences& sequences() {
+  static auto* s = new Sequences;
+  return *s;
+}
+// Nobody but this list knows it any more: the function is gone.
+bool forgotten(const Sequence& s) { return s.handle.header().use_count() == 1; }
+
+random::KeyCounter draw_traced(int64_t seed, const Tensor& blocks) {
+  static const OpHandle op("NextRandomState");
+  Sequence s;
+  s.start = traced_random_state(seed);
+  const DeviceScope cpu("/device:CPU:0");
+  {
+    const EmitterScope eager(nullptr);
+    s.handle =
+        Variable(state_tensor(s.start), {.name = "random_state", .trainable = false})
+            .handle();
+  }
+  {
+    const std::lock_guard lock(sequences().mutex);
+    std::erase_if(sequences().all, forgotten);
+    sequences().all.push_back(s);
+  }
+  const std::vector<Tensor> out = emit_all(op, {s.handle, blocks});
+  return {out[0], out[1]};
+}
+
+}  // namespace
+
+random::KeyCounter draw(const std::string& op, int64_t seed, int64_t blocks) {
+  if (current_emitter().tracing()) {
+    return draw_traced(
+        seed, make_host_copy(Runtime::get().cpu(), DType::kInt64, Shape{}, &blocks));
+  }
+  const RandomState s = next_random_state(op, seed, static_cast<uint64_t>(blocks));
+  return {constant(std::vector<uint64_t>{s.key}),
+          constant(std::vector<uint64_t>{s.counter[0], s.counter[1]})};
+}
+
+random::KeyCounter draw_for(const std::string& op, int64_t seed, const Tensor& like,
+                            int64_t per_element) {
+  if (like.shape().is_known()) return draw(op, seed, like.num_elements() * per_element);
+  return draw_traced(seed, size(like, {DType::kInt64}) * per_element);
+}
+
+void restart_traced_sequences() {
+  std::vector<Sequence> all;
+  {
+    const std::lock_guard lock(sequences().mutex);
+    std::erase_if(sequences().all, forgotten);
+    all = sequences().all;
+  }
+  const EmitterScope eager(nullptr);
+  const DeviceScope cpu("/device:CPU:0");
+  for (const Sequence& s : all) {
+    Variable::from_handle(s.handle).assign(state_tensor(s.start));
+  }
+}
+
+void register_random_state_ops(OpTable& table) {
+  table.add({.name = "NextRandomState",
+             .doc = "Key and counter of a sequence of random numbers, which moves on by "
+                    "so many blocks.",
+             .types = {{'T', mask(DType::kUInt64)}, {'B', mask(DType::kInt64)}},
+             .inputs = {{.name = "resource", .resource = true, .writes = true},
+                        {.name = "blocks", .type = 'B'}},
+             .outputs = {"key", "counter"},
+             .infer = infer_next_state,
+             .differentiable = false,
+             .effects = kReadsState | kWritesState});
+}
+
+}  // namespace tandem

@@ -1,0 +1,26 @@
+// Where an op that draws from a sequence begins: eagerly the host takes the next place in
+// the sequence; in a traced function the op owns a hidden variable that every call of the
+// function advances, as TensorFlow's functions do. Any thread.
+#pragma once
+
+#include <string>
+
+#include "tandem/ops/random.h"
+
+namespace tandem {
+
+class OpTable;
+
+/// `op`: name and dtype of the op; `seed` < 0: none given; `blocks`: 128-bit blocks that
+/// the op may use, at most.
+random::KeyCounter draw(const std::string& op, int64_t seed, int64_t blocks);
+/// The same for a number that depends on the size of a tensor: `per_element` blocks each.
+random::KeyCounter draw_for(const std::string& op, int64_t seed, const Tensor& like,
+                            int64_t per_element);
+
+/// tf.random.set_seed for functions traced before: their sequences start over.
+void restart_traced_sequences();
+
+void register_random_state_ops(OpTable& table);
+
+}  // namespace tandem
