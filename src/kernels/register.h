@@ -10,6 +10,7 @@ namespace cpu {
 
 void register_array_kernels(KernelRegistry& registry);
 void register_elementwise_kernels(KernelRegistry& registry);
+void register_fused_kernels(KernelRegistry& registry);
 void register_indexing_kernels(KernelRegistry& registry);
 void register_linalg_kernels(KernelRegistry& registry);
 void register_nn_kernels(KernelRegistry& registry);

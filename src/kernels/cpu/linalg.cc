@@ -38,6 +38,7 @@ void register_linalg_kernels(KernelRegistry& registry) {
   prepare_math_libraries();
   // Preferred first: tiny products without a library, then the libraries.
   register_matmul_plain(registry);
+  register_matmul_tiles(registry);
   register_matmul_onednn(registry);
   register_matmul_blas(registry);
   register_cross_kernel(registry);

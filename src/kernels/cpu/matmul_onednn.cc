@@ -1,9 +1,7 @@
-// MatMul through oneDNN. float32 goes to its gemm call, which has a third of the matmul
-// primitive's overhead and is as fast for large sizes and faster for thin ones; float16
-// and bfloat16 to the primitive, or through float32 where the processor has no
-// instructions for them.
+// MatMul through oneDNN's gemm call, which has a third of the matmul primitive's overhead
+// and is as fast for large sizes and faster for thin ones: float32, and float16 and
+// bfloat16 through float32 where the primitive (matmul_primitive.cc) does not serve them.
 #include <algorithm>
-#include <string_view>
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -42,96 +40,6 @@ void sgemm_batch(const MatMulPlan& p, const float* a, const float* b, float* c) 
 void launch_gemm(const MatMulPlan& p, const LaunchArgs& args) {
   if (finish_trivial(p, args.out<float>())) return;
   sgemm_batch(p, args.in<float>(0), args.in<float>(1), args.out<float>());
-}
-
-// ---- The matmul primitive
-// ----------------------------------------------------------------
-
-const dnnl::engine& engine() {
-  static const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
-  return cpu;
-}
-
-struct PrimitivePlan {
-  MatMulPlan shape;
-  dnnl::matmul primitive;
-  dnnl::memory::desc a, b, c, scratch;
-  size_t workspace_bytes = 0;
-};
-
-dnnl::memory::data_type data_type(DType t) {
-  return t == DType::kFloat16    ? dnnl::memory::data_type::f16
-         : t == DType::kBFloat16 ? dnnl::memory::data_type::bf16
-                                 : dnnl::memory::data_type::f32;
-}
-
-// `member`: which operand; null for the result, which has every batch dimension.
-dnnl::memory::desc describe(const MatMulPlan& p, bool BatchDim::* member,
-                            dnnl::memory::data_type type, int64_t rows, int64_t columns,
-                            bool transposed) {
-  dnnl::memory::dims dims, strides(p.batch_dims.size() + 2);
-  for (const BatchDim& d : p.batch_dims) {
-    dims.push_back(!member || d.*member ? d.size : 1);
-  }
-  dims.push_back(rows);
-  dims.push_back(columns);
-  int64_t step = rows * columns;
-  for (size_t i = p.batch_dims.size(); i-- > 0;) {
-    strides[i] = step;
-    step *= dims[i];
-  }
-  strides[p.batch_dims.size()] = transposed ? 1 : columns;
-  strides[p.batch_dims.size() + 1] = transposed ? rows : 1;
-  return {dims, type, strides};
-}
-
-dnnl::matmul::primitive_desc describe_primitive(const MatMulPlan& p, DType dtype) {
-  const auto type = data_type(dtype);
-  dnnl::primitive_attr attr;
-  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return dnnl::matmul::primitive_desc(
-      engine(), describe(p, &BatchDim::in_a, type, p.m, p.k, p.transpose_a),
-      describe(p, &BatchDim::in_b, type, p.k, p.n, p.transpose_b),
-      describe(p, nullptr, type, p.m, p.n, false), attr, /*allow_empty=*/true);
-}
-
-// Without AMX, oneDNN multiplies bfloat16 matrices at half the rate of float32 ones;
-// converting them pays unless each element is used only a few times.
-bool better_widened(const MatMulPlan& p, DType dtype) {
-  constexpr int64_t kThin = 16;
-  const auto isa = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
-  const auto amx = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
-  return dtype == DType::kBFloat16 && (isa & amx) != amx && std::min(p.m, p.n) > kThin;
-}
-
-bool primitive_is_fast(const Signature& s) {
-  const MatMulPlan p = plan_matmul(s);
-  if (p.empty() || p.k == 0 || better_widened(p, s.in(0).dtype)) return false;
-  const auto d = describe_primitive(p, s.in(0).dtype);
-  return d && std::string_view(d.impl_info_str()).substr(0, 3) != "ref";
-}
-
-PrimitivePlan prepare_primitive(const Signature& s) {
-  PrimitivePlan p;
-  p.shape = plan_matmul(s);
-  const auto d = describe_primitive(p.shape, s.in(0).dtype);
-  p.primitive = dnnl::matmul(d);
-  p.a = d.src_desc();
-  p.b = d.weights_desc();
-  p.c = d.dst_desc();
-  p.scratch = d.scratchpad_desc();
-  p.workspace_bytes = p.scratch.get_size();
-  return p;
-}
-
-void launch_primitive(const PrimitivePlan& p, const LaunchArgs& args) {
-  thread_local dnnl::stream stream(engine());
-  // oneDNN does not write to sources.
-  p.primitive.execute(
-      stream, {{DNNL_ARG_SRC, dnnl::memory(p.a, engine(), args.inputs[0])},
-               {DNNL_ARG_WEIGHTS, dnnl::memory(p.b, engine(), args.inputs[1])},
-               {DNNL_ARG_DST, dnnl::memory(p.c, engine(), args.outputs[0])},
-               {DNNL_ARG_SCRATCHPAD, dnnl::memory(p.scratch, engine(), args.workspace)}});
 }
 
 // ---- Halves through float32
@@ -183,9 +91,7 @@ void add(KernelRegistry& registry, Kernel kernel) {
 void register_matmul_onednn(KernelRegistry& registry) {
   add(registry, make_kernel<&plan_matmul, &launch_gemm>("MatMul", "cpu.matmul.gemm",
                                                         mask(DType::kFloat32)));
-  add(registry, make_kernel<&prepare_primitive, &launch_primitive>(
-                    "MatMul", "cpu.matmul.onednn", kHalfs | mask(DType::kFloat32),
-                    primitive_is_fast));
+  register_matmul_primitive(registry);
   add(registry, make_kernel<&prepare_widened, &launch_widened<float16>>(
                     "MatMul", "cpu.matmul.widened.f16", mask(DType::kFloat16)));
   add(registry, make_kernel<&prepare_widened, &launch_widened<bfloat16>>(

@@ -1,6 +1,6 @@
-// MatMul without a library: int32 and int64 in cache blocks, and floating-point products
-// so small that calling a library takes longer than computing them. dtypes: int32, int64
-// (all sizes); float32, float64 (tiny).
+// MatMul without a library: int32 and int64 in cache blocks, and float64 products so
+// small that calling a library takes longer than computing them (float32 has
+// gemm_tiles.h).
 #include <algorithm>
 #include <type_traits>
 
@@ -142,8 +142,6 @@ bool is_tiny(const Signature& s) {
 }  // namespace
 
 void register_matmul_plain(KernelRegistry& registry) {
-  registry.add(make_kernel<&plan_matmul, &launch_tiny<float>>(
-      "MatMul", "cpu.matmul.tiny.f32", mask(DType::kFloat32), is_tiny));
   registry.add(make_kernel<&plan_matmul, &launch_tiny<double>>(
       "MatMul", "cpu.matmul.tiny.f64", mask(DType::kFloat64), is_tiny));
   registry.add(make_kernel<&plan_matmul, &launch_integer<uint32_t>>(

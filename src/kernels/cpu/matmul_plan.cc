@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/parallel.h"
-#include "tandem/ops/linalg.h"
 
 namespace tandem::cpu {
 
@@ -54,8 +53,7 @@ void place(const std::vector<BatchDim>& dims, bool BatchDim::* has, int64_t matr
 
 }  // namespace
 
-MatMulPlan plan_matmul(const Signature& s) {
-  const auto& attrs = s.attrs.as<MatMulAttrs>();
+MatMulPlan plan_product(const Signature& s, const MatMulAttrs& attrs) {
   const Shape &a = s.in(0).shape, &b = s.in(1).shape, &out = s.out().shape;
   MatMulPlan p;
   p.transpose_a = attrs.transpose_a || attrs.adjoint_a;
@@ -82,6 +80,10 @@ MatMulPlan plan_matmul(const Signature& s) {
     place(p.batch_dims, &BatchDim::in_b, p.k * p.n, p.batch, p.b_stride, p.b_offsets);
   }
   return p;
+}
+
+MatMulPlan plan_matmul(const Signature& s) {
+  return plan_product(s, s.attrs.as<MatMulAttrs>());
 }
 
 bool finish_trivial(const MatMulPlan& p, void* out) {

@@ -8,6 +8,7 @@
 
 #include "base/fn_ref.h"
 #include "op/kernel.h"
+#include "tandem/ops/linalg.h"
 
 namespace tandem::cpu {
 
@@ -42,6 +43,8 @@ struct MatMulPlan {
 };
 
 MatMulPlan plan_matmul(const Signature& s);
+/// The same for an op that has more attributes.
+MatMulPlan plan_product(const Signature& s, const MatMulAttrs& attrs);
 
 /// Fills the output with zeros when there is nothing to add up. True: the call is done.
 bool finish_trivial(const MatMulPlan& p, void* out);
@@ -55,7 +58,9 @@ struct MatMulTile {
 void parallel_tiles(const MatMulPlan& p, double flops_per_us,
                     FnRef<void(const MatMulTile&)> body);
 
+void register_matmul_tiles(KernelRegistry& registry);
 void register_matmul_onednn(KernelRegistry& registry);
+void register_matmul_primitive(KernelRegistry& registry);
 void register_matmul_blas(KernelRegistry& registry);
 void register_matmul_plain(KernelRegistry& registry);
 

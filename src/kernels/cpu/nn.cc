@@ -17,6 +17,8 @@ void register_nn_kernels(KernelRegistry& registry) {
   register_nn_lstm_kernels(registry);
   register_nn_gru_kernels(registry);
   register_nn_resize_kernels(registry);
+  // What nothing better was registered for.
+  register_fused_steps_kernels(registry);
 }
 
 }  // namespace tandem::cpu

@@ -4,9 +4,11 @@
 // take the layout that it chooses.
 #include <cstring>
 
+#include "kernels/cpu/epilogue.h"
 #include "kernels/cpu/nn_conv_problem.h"
 #include "kernels/cpu/nn_onednn.h"
 #include "kernels/cpu/nn_register.h"
+#include "ops/fused_products.h"
 
 namespace tandem::cpu {
 
@@ -19,6 +21,8 @@ using dnnl::prop_kind;
 struct ConvPlan {
   onednn::Call call;
   size_t zero_bytes = 0;  // nothing to compute: the result is that many zero bytes
+  Epilogue rest;          // of a fused convolution: what the primitive does not do
+  EpilogueShape result;
   size_t workspace_bytes = 0;
 };
 
@@ -81,29 +85,42 @@ Layouts layouts_of(const ConvProblem& p) {
 
 /// The call with arithmetic in `type`; throws dnnl::error when oneDNN has no such
 /// primitive.
-onednn::Call make_call(const ConvProblem& p, const Layouts& l, memory::data_type type) {
+onednn::Call make_call(const ConvProblem& p, const Layouts& l, memory::data_type type,
+                       const onednn::End& end) {
   const auto activation = [&](const memory::dims& dims) {
     return l.channels_first ? memory::desc(dims, type, memory::format_tag::any)
                             : memory::desc(dims, type, packed_strides(dims, false));
   };
   const memory::desc src = activation(l.src), dst = activation(l.dst);
   const memory::desc weights(l.weights, type, memory::format_tag::any);
-  const auto& attr = onednn::user_scratchpad();
+  const dnnl::primitive_attr attr = end.attr();
   onednn::Call call;
   onednn::WorkspaceLayout layout;
   const auto slot = [&](int arg, int index, bool output, const memory::desc& user,
                         const memory::desc& inner) {
     call.slots.push_back(onednn::make_slot(arg, index, output, user, inner, layout));
   };
-  const dnnl::convolution_forward::primitive_desc forward(
-      onednn::engine(), prop_kind::forward_training, algorithm::convolution_direct, src,
-      weights, dst, l.strides, l.dilations, l.before, l.after, attr);
+  using Forward = dnnl::convolution_forward::primitive_desc;
+  const auto bias = [&](memory::data_type t) {
+    return memory::desc({p.shape.out_channels}, t, memory::format_tag::a);
+  };
+  const Forward forward =
+      end.bias ? Forward(onednn::engine(), prop_kind::forward_training,
+                         algorithm::convolution_direct, src, weights, bias(type), dst,
+                         l.strides, l.dilations, l.before, l.after, attr)
+               : Forward(onednn::engine(), prop_kind::forward_training,
+                         algorithm::convolution_direct, src, weights, dst, l.strides,
+                         l.dilations, l.before, l.after, attr);
   if (p.direction == ConvDirection::kForward) {
     call.primitive = dnnl::convolution_forward(forward);
     call.scratch = forward.scratchpad_desc();
     slot(DNNL_ARG_SRC, p.input, false, l.user_src, forward.src_desc());
     slot(DNNL_ARG_WEIGHTS, p.filter, false, l.user_weights, forward.weights_desc());
     slot(DNNL_ARG_DST, p.output, true, l.user_dst, forward.dst_desc());
+    if (end.bias) {
+      slot(DNNL_ARG_BIAS, 2, false, bias(onednn::data_type(p.dtype)),
+           forward.bias_desc());
+    }
   } else if (p.direction == ConvDirection::kByInput) {
     const dnnl::convolution_backward_data::primitive_desc pd(
         onednn::engine(), algorithm::convolution_direct, src, weights, dst, l.strides,
@@ -128,7 +145,7 @@ onednn::Call make_call(const ConvProblem& p, const Layouts& l, memory::data_type
   return call;
 }
 
-ConvPlan prepare_conv(const Signature& s) {
+ConvPlan prepare_with(const Signature& s, const onednn::End& end) {
   const ConvProblem p = conv_problem(s);
   ConvPlan plan;
   if (p.empty()) {
@@ -140,10 +157,10 @@ ConvPlan prepare_conv(const Signature& s) {
   const auto type = onednn::data_type(p.dtype);
   try {
     try {
-      plan.call = make_call(p, l, type);
+      plan.call = make_call(p, l, type, end);
     } catch (const dnnl::error&) {
       if (type == memory::data_type::f32) throw;
-      plan.call = make_call(p, l, memory::data_type::f32);
+      plan.call = make_call(p, l, memory::data_type::f32, end);
     }
   } catch (const dnnl::error& e) {
     throw InternalError(fmt::format(
@@ -155,22 +172,41 @@ ConvPlan prepare_conv(const Signature& s) {
   return plan;
 }
 
+ConvPlan prepare_conv(const Signature& s) { return prepare_with(s, {}); }
+
+ConvPlan prepare_fused(const Signature& s) {
+  const auto& attrs = s.attrs.as<FusedConvAttrs>();
+  const onednn::End end{has_bias(s), attrs.activation, attrs.alpha};
+  ConvPlan plan = prepare_with(s, end);
+  plan.rest = plan_epilogue(s.out().dtype, end.complete() ? "" : end.activation,
+                            end.alpha, false);
+  plan.result = {1, s.out().shape.num_elements(), 1};
+  return plan;
+}
+bool fused_supported(const Signature& s) { return !conv_problem(s).empty(); }
+
 void launch_conv(const ConvPlan& plan, const LaunchArgs& a) {
   if (!plan.call.primitive) {
     if (plan.zero_bytes) std::memset(a.outputs[0], 0, plan.zero_bytes);
     return;
   }
   onednn::execute(plan.call, a);
+  apply_epilogue(plan.rest, plan.result, a.outputs[0], nullptr);
 }
 
 }  // namespace
 
 void register_nn_conv_onednn_kernels(KernelRegistry& registry) {
+  constexpr DTypeMask kTypes = kFloats & ~mask(DType::kFloat64);
+  Kernel fused = make_kernel<prepare_fused, launch_conv>(
+      "FusedConv2D", "cpu.FusedConv2D.onednn", kTypes, fused_supported);
+  fused.library_threads = true;
+  registry.add(std::move(fused));
   for (const auto direction :
        {ConvDirection::kForward, ConvDirection::kByInput, ConvDirection::kByFilter}) {
     for (const char* op : conv_ops(direction)) {
       Kernel k = make_kernel<prepare_conv, launch_conv>(
-          op, fmt::format("cpu.{}.onednn", op), kFloats & ~mask(DType::kFloat64));
+          op, fmt::format("cpu.{}.onednn", op), kTypes);
       k.library_threads = true;
       registry.add(std::move(k));
     }

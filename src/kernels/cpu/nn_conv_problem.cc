@@ -1,5 +1,6 @@
 #include "kernels/cpu/nn_conv_problem.h"
 
+#include "ops/fused_products.h"
 #include "tandem/ops/nn_conv.h"
 
 namespace tandem::cpu {
@@ -24,8 +25,11 @@ ConvProblem conv_problem(const Signature& s) {
     p.filter = 0;
     p.output = 2;
   }
-  p.shape = nn::conv_shape(name, s.attrs.as<nn::ConvAttrs>(),
-                           name.starts_with("Depthwise"), *input, *filter);
+  const bool fused = s.attrs.type == &attrs_type<FusedConvAttrs>();
+  p.shape = nn::conv_shape(
+      name,
+      fused ? s.attrs.as<FusedConvAttrs>().convolution() : s.attrs.as<nn::ConvAttrs>(),
+      name.starts_with("Depthwise"), *input, *filter);
   p.dtype = s.out().dtype;
   p.result_elements = s.out().shape.num_elements();
   return p;

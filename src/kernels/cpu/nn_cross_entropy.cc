@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/nn_register.h"
 #include "kernels/cpu/nn_rows.h"
+#include "kernels/cpu/nn_short_rows.h"
 #include "kernels/cpu/nn_typed.h"
 
 namespace tandem::cpu {
@@ -38,11 +39,23 @@ int64_t row_grain(const CrossEntropyPlan& p) {
   return std::max<int64_t>(1, 8192 / std::max<int64_t>(p.classes, 1));
 }
 
+bool is_short(const CrossEntropyPlan& p) {
+  return p.classes > 1 && p.classes <= kShortRow;
+}
+
 template <class T>
 void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
   const auto row = best::row_loops<T>().cross_entropy;
   const T *x = a.in<T>(0), *labels = a.in<T>(1);
   T *loss = a.out<T>(0), *backprop = a.out<T>(1);
+  if (is_short(p) && p.x_row == p.classes && p.label_row == p.classes) {
+    const auto rows = best::short_row_loops<T>().cross_entropy;
+    parallel_for(p.rows, short_row_grain(p.classes), [&](int64_t b, int64_t e) {
+      const int64_t at = b * p.classes;
+      rows(x + at, labels + at, loss + b, backprop + at, p.classes, e - b);
+    });
+    return;
+  }
   parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       loss[i] = p.classes == 0 ? T(0)
@@ -79,6 +92,21 @@ void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
   }
   const T* x = a.in<T>(0);
   T *loss = a.out<T>(0), *backprop = a.out<T>(1);
+  if (is_short(p)) {
+    const ShortRowLoops<T>& few = best::short_row_loops<T>();
+    parallel_for(p.rows, short_row_grain(p.classes), [&](int64_t b, int64_t e) {
+      const auto run = [&](auto rows, const auto* labels) {
+        rows(x + b * p.classes, labels + b, loss + b, backprop + b * p.classes, p.classes,
+             e - b);
+      };
+      if (p.labels == DType::kInt32) {
+        run(few.sparse_cross_entropy_32, a.in<int32_t>(1));
+      } else {
+        run(few.sparse_cross_entropy_64, a.in<int64_t>(1));
+      }
+    });
+    return;
+  }
   parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       loss[i] =

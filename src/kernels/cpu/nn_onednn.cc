@@ -38,6 +38,28 @@ const dnnl::primitive_attr& user_scratchpad() {
   return *attr;
 }
 
+bool End::complete() const {
+  return activation.empty() || activation == "Relu" || activation == "LeakyRelu";
+}
+
+// The library's relu makes 0 of NaN, which would hide that a step diverged; with a slope
+// it does not. x · clip(3e38 · x, 0, 1) is relu and keeps NaN. Of other numbers only -inf
+// differs (NaN), and those below 1e-38.
+dnnl::primitive_attr End::attr() const {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (activation.empty() || !complete()) return attr;
+  dnnl::post_ops ops;
+  if (activation == "LeakyRelu" && alpha != 0) {
+    ops.append_eltwise(dnnl::algorithm::eltwise_relu, static_cast<float>(alpha), 0);
+  } else {
+    constexpr float kSteep = 3e38f;
+    ops.append_eltwise(dnnl::algorithm::eltwise_hardswish, kSteep, 0);
+  }
+  attr.set_post_ops(ops);
+  return attr;
+}
+
 #ifdef TANDEM_NO_OPENMP
 LibraryThreads::LibraryThreads(int) : previous_(0) {}
 LibraryThreads::~LibraryThreads() = default;

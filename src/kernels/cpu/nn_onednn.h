@@ -4,6 +4,7 @@
 // run on several threads at once.
 #pragma once
 
+#include <string>
 #include <unordered_map>
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -18,6 +19,19 @@ dnnl::stream& stream();
 dnnl::memory::data_type data_type(DType dtype);
 /// Attributes with the scratchpad given by the caller.
 const dnnl::primitive_attr& user_scratchpad();
+
+/// What a fused primitive does at its end: adds a bias, and of the activations Relu and
+/// LeakyRelu. The library's others turn NaN into numbers; ours run over its result then.
+struct End {
+  bool bias = false;
+  std::string activation = {};
+  double alpha = 0;  // of LeakyRelu
+
+  /// The activation runs inside the primitive, or there is none.
+  bool complete() const;
+  /// Attributes with it, and with the scratchpad given by the caller.
+  dnnl::primitive_attr attr() const;
+};
 
 /// oneDNN reads OpenMP's thread count when a primitive is made and when it runs.
 class LibraryThreads {

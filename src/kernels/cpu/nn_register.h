@@ -19,6 +19,7 @@ void register_nn_attention_kernels(KernelRegistry& registry);
 void register_nn_lstm_kernels(KernelRegistry& registry);
 void register_nn_gru_kernels(KernelRegistry& registry);
 void register_nn_resize_kernels(KernelRegistry& registry);
+void register_fused_steps_kernels(KernelRegistry& registry);
 
 }  // namespace cpu
 

@@ -16,24 +16,43 @@ T row_max(const T* x, int64_t n) {
   return m;
 }
 
+constexpr int64_t kLanes = 16;
+
+// exp(x - max) of the elements behind the last whole vector, all lanes at once: single
+// calls would take longer than the rest of a row.
 template <class T>
-T sum_exp(const T* x, T max, int64_t n) {
+T tail_exp(const T* x, T max, T* y, int64_t n) {
+  alignas(64) T lanes[kLanes];
+  std::fill_n(lanes, kLanes, max);
+  std::copy_n(x, n, lanes);
+#pragma omp simd
+  for (int64_t i = 0; i < kLanes; ++i) lanes[i] = vexp(lanes[i] - max);
   T sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) sum += vexp(x[i] - max);
+  for (int64_t i = 0; i < n; ++i) sum += lanes[i];
+  if (y) std::copy_n(lanes, n, y);
   return sum;
 }
 
 template <class T>
-T store_exp(const T* x, T max, T* y, int64_t n) {
+T sum_exp(const T* x, T max, int64_t n) {
+  const int64_t whole = n - n % kLanes;
   T sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < whole; ++i) sum += vexp(x[i] - max);
+  return whole == n ? sum : sum + tail_exp<T>(x + whole, max, nullptr, n - whole);
+}
+
+template <class T>
+T store_exp(const T* x, T max, T* y, int64_t n) {
+  const int64_t whole = n - n % kLanes;
+  T sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < whole; ++i) {
     const T e = vexp(x[i] - max);
     y[i] = e;
     sum += e;
   }
-  return sum;
+  return whole == n ? sum : sum + tail_exp(x + whole, max, y + whole, n - whole);
 }
 
 template <class T>

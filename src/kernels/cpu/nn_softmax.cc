@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/nn_register.h"
 #include "kernels/cpu/nn_rows.h"
+#include "kernels/cpu/nn_short_rows.h"
 #include "kernels/cpu/nn_typed.h"
 #include "tandem/ops/nn_loss.h"
 
@@ -56,6 +57,14 @@ void launch_softmax(const SoftmaxPlan& p, const LaunchArgs& a) {
   const auto columns = p.log ? loops.log_softmax_columns : loops.softmax_columns;
   const T* x = a.in<T>(0);
   T* y = a.out<T>();
+  if (p.inner == 1 && p.n <= kShortRow && p.n > 0) {
+    const ShortRowLoops<T>& few = best::short_row_loops<T>();
+    const auto rows = p.log ? few.log_softmax : few.softmax;
+    parallel_for(p.outer, short_row_grain(p.n), [&](int64_t b, int64_t e) {
+      rows(x + b * p.n, y + b * p.n, p.n, e - b);
+    });
+    return;
+  }
   for_each_line(
       p, [&](int64_t at) { row(x + at, y + at, p.n); },
       [&](int64_t at, int64_t width) { columns(x + at, y + at, p.n, p.inner, width); });

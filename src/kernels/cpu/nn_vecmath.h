@@ -17,6 +17,8 @@
 extern "C" {
 TANDEM_NN_LIBMVEC double exp(double) noexcept;
 TANDEM_NN_LIBMVEC float expf(float) noexcept;
+TANDEM_NN_LIBMVEC double log(double) noexcept;
+TANDEM_NN_LIBMVEC float logf(float) noexcept;
 TANDEM_NN_LIBMVEC double tanh(double) noexcept;
 TANDEM_NN_LIBMVEC float tanhf(float) noexcept;
 }
@@ -26,6 +28,8 @@ namespace tandem::cpu::TANDEM_ISA {
 // The C names are needed: std::exp(float) is another declaration.
 inline float vexp(float x) { return ::expf(x); }
 inline double vexp(double x) { return ::exp(x); }
+inline float vlog(float x) { return ::logf(x); }
+inline double vlog(double x) { return ::log(x); }
 inline float vtanh(float x) { return ::tanhf(x); }
 inline double vtanh(double x) { return ::tanh(x); }
 
