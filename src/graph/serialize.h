@@ -1,0 +1,35 @@
+// Graphs as bytes: a JSON header (nodes, infos, attributes, names of variables) and a
+// binary section (contents of constants), with a checksum. What is loaded equals what was
+// stored, node ids too; constants come back on the host. Any thread.
+//
+//   "TDMGRAPH"  version u32  header bytes u64  binary bytes u64  checksum u64
+//   header      binary
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "graph/graph.h"
+
+namespace tandem {
+
+/// Throws InvalidArgumentError for a constant that has no stored form (lists of tensors).
+std::string to_bytes(const Graph& graph);
+
+/// A variable that a stored graph uses. Their contents are not part of the graph.
+struct StoredVariable {
+  std::string name;
+  DType dtype = DType::kInvalid;
+  Shape shape;    // declared
+  int index = 0;  // in order of first use; tells variables of one name apart
+};
+/// Gives the handle of the variable that takes its place; called once for each.
+using VariableLoader = std::function<Tensor(const StoredVariable&)>;
+
+/// Throws DataLossError for bytes that are damaged or were never a graph, and
+/// InvalidArgumentError for a graph that this build cannot hold: an unknown op or
+/// version, no variable or one of another dtype or shape.
+Graph from_bytes(std::string_view bytes, const VariableLoader& variables = nullptr);
+
+}  // namespace tandem
