@@ -1,0 +1,296 @@
+#include "plan/assignment.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "device/runtime.h"
+#include "graph/states.h"
+#include "op/host_function.h"
+#include "op/placement.h"
+#include "tandem/device.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+namespace {
+
+bool is_small_host_value(const ValueInfo& info) {
+  return (is_integer(info.dtype) || info.dtype == DType::kBool) &&
+         info.shape.is_known() && info.shape.num_elements() <= kMaxHostValues;
+}
+
+class Assigner {
+ public:
+  Assigner(const Graph& graph, const std::vector<Device*>& parameter_devices)
+      : graph_(graph), cpu_(Runtime::get().cpu()) {
+    const auto n = static_cast<size_t>(graph.size());
+    result_.devices.assign(n, nullptr);
+    result_.reasons.assign(n, "");
+    result_.outputs.assign(n, {});
+    several_ = Runtime::get().devices().size() > 1;
+    size_t next = 0;
+    for (int32_t p : graph.parameters()) {
+      set(p, parameter_devices.at(next++), "argument");
+    }
+  }
+
+  Assignment run() {
+    for (int32_t i = 0; i < graph_.size(); ++i) assign(i);
+    return std::move(result_);
+  }
+
+ private:
+  void set(int32_t node, Device* device, std::string reason) {
+    result_.devices[static_cast<size_t>(node)] = device;
+    result_.reasons[static_cast<size_t>(node)] = std::move(reason);
+  }
+
+  void assign(int32_t i) {
+    const Node& n = graph_.node(i);
+    switch (n.kind) {
+      case Node::Kind::kParameter:
+      case Node::Kind::kConstant:
+      case Node::Kind::kVariable:
+        return;
+      case Node::Kind::kCopy:
+        set(i, &Runtime::get().named(n.device), "copy");
+        return;
+      case Node::Kind::kIf:
+      case Node::Kind::kCase:
+      case Node::Kind::kWhile:
+      case Node::Kind::kCall:
+        assign_control_flow(i, n);
+        return;
+      case Node::Kind::kOp:
+        assign_op(i, n);
+        return;
+    }
+  }
+
+  Device* variable_device(const Node& n) const {
+    for (ValueRef v : n.inputs) {
+      if (v.defined() && graph_.info(v).state) {
+        return variable_of(variable_handle(graph_, v)).device;
+      }
+    }
+    return nullptr;
+  }
+
+  void assign_op(int32_t i, const Node& n) {
+    if (!several_) {
+      set(i, &cpu_, "only device");
+      return;
+    }
+    if (Device* device = variable_device(n)) {
+      set(i, device, "variable");
+      return;
+    }
+    if (host_function(*n.op)) {
+      set(i, &cpu_, "a function of the host");
+      return;
+    }
+    if (n.device.empty() && stays_on_host(n)) {
+      set(i, &cpu_, "small integers stay on the host");
+      return;
+    }
+    NodeSignature s;
+    node_signature(graph_, n, nullptr, s);
+    if (n.device.empty()) {
+      const DeviceScope none(std::nullopt);
+      const Placement p = place_eager(s.signature);
+      set(i, p.device, p.reason);
+    } else {
+      const DeviceScope none(std::nullopt);
+      const DeviceScope scope(n.device);
+      const Placement p = place_eager(s.signature);
+      set(i, p.device, fmt::format("{} {}", p.reason, n.device));
+    }
+  }
+
+  bool stays_on_host(const Node& n) const {
+    for (ValueRef v : n.inputs) {
+      if (!v.defined()) continue;
+      Device* d = result_.of(v);
+      if (d && !d->is_host()) return false;
+    }
+    return std::all_of(n.outputs.begin(), n.outputs.end(), is_small_host_value);
+  }
+
+  // Operands stay where they are; results are where the first branch makes them, carried
+  // values where they begin.
+  void assign_control_flow(int32_t i, const Node& n) {
+    set(i, &cpu_, "control flow");
+    const size_t first = n.kind == Node::Kind::kIf || n.kind == Node::Kind::kCase ? 1 : 0;
+    std::vector<Device*> operands;
+    for (size_t k = first; k < n.inputs.size(); ++k) {
+      const ValueRef v = n.inputs[k];
+      const ValueInfo& info = graph_.info(v);
+      Device* d = info.state ? nullptr : result_.of(v);
+      if (!d && !info.state) {
+        const bool host = is_small_host_value(info) || info.dtype == DType::kVariant ||
+                          info.dtype == DType::kString;
+        d = host ? &cpu_ : Runtime::get().by_priority()[0];
+      }
+      operands.push_back(d);
+    }
+    auto& outputs = result_.outputs[static_cast<size_t>(i)];
+    outputs.assign(n.outputs.size(), &cpu_);
+    if (n.kind == Node::Kind::kWhile) {
+      for (size_t k = 0; k < outputs.size(); ++k) outputs[k] = operands[k];
+      return;
+    }
+    for (size_t branch = n.subgraphs.size(); branch-- > 0;) {
+      const Graph& g = *n.subgraphs[branch];
+      const Assignment inner = assign_devices(g, operands);
+      for (size_t k = 0; k < outputs.size(); ++k) {
+        const ValueRef v = g.results()[k];
+        if (!v.defined()) continue;
+        Device* d = inner.of(v);
+        if (!d)
+          d = is_small_host_value(g.info(v)) ? &cpu_ : Runtime::get().by_priority()[0];
+        outputs[k] = d;
+      }
+    }
+  }
+
+  const Graph& graph_;
+  Device& cpu_;
+  bool several_ = false;
+  Assignment result_;
+};
+
+}  // namespace
+
+Assignment assign_devices(const Graph& graph,
+                          const std::vector<Device*>& parameter_devices) {
+  return Assigner(graph, parameter_devices).run();
+}
+
+void node_signature(const Graph& graph, const Node& node, Device* device,
+                    NodeSignature& into) {
+  into.kept.clear();
+  into.inputs.clear();
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueRef v = node.inputs[i];
+    if (!v.defined()) {
+      into.inputs.emplace_back();
+      continue;
+    }
+    TensorInfo info = graph.info(v);
+    const Node& producer = graph.node(v.node);
+    if (!info.data && producer.kind == Node::Kind::kConstant &&
+        node.op->input_def(static_cast<int>(i)).host) {
+      into.kept.push_back(producer.constant.to_host());
+      info.data = into.kept.back().host_data();
+    }
+    into.inputs.push_back(std::move(info));
+  }
+  into.outputs.clear();
+  for (const ValueInfo& o : node.outputs) {
+    if (!o.state) into.outputs.push_back(o);
+  }
+  into.signature = {};
+  into.signature.op = node.op;
+  into.signature.attrs = node.attrs.ref();
+  into.signature.inputs = into.inputs;
+  into.signature.outputs = into.outputs;
+  into.signature.device = device;
+}
+
+namespace {
+
+// Builds the graph again, with copies where values cross.
+class CopyInserter {
+ public:
+  CopyInserter(const Graph& from, Assignment& assignment)
+      : from_(from), old_(assignment), to_(from.name()) {}
+
+  Graph run() {
+    for (int32_t i = 0; i < from_.size(); ++i) {
+      const Node& n = from_.node(i);
+      Node made = n;
+      for (size_t k = 0; k < made.inputs.size(); ++k) {
+        ValueRef& v = made.inputs[k];
+        if (v.defined())
+          v = needs_copy(n, i, k) ? copy(n.inputs[k], target(n, i)) : at(v);
+      }
+      for (int32_t& before : made.after) before = nodes_[static_cast<size_t>(before)];
+      nodes_.push_back(to_.add_node(std::move(made)));
+      note(old_.devices[static_cast<size_t>(i)], old_.reasons[static_cast<size_t>(i)],
+           old_.outputs[static_cast<size_t>(i)]);
+    }
+    for (ValueRef v : from_.results()) to_.results().push_back(at(v));
+    for (ValueRef v : from_.final_states()) to_.final_states().push_back(at(v));
+    old_ = std::move(new_);
+    return std::move(to_);
+  }
+
+ private:
+  ValueRef at(ValueRef v) const {
+    return v.defined() ? ValueRef{nodes_[static_cast<size_t>(v.node)], v.output} : v;
+  }
+  void note(Device* device, std::string reason, std::vector<Device*> outputs) {
+    new_.devices.push_back(device);
+    new_.reasons.push_back(std::move(reason));
+    new_.outputs.push_back(std::move(outputs));
+  }
+  Device& target(const Node& n, int32_t i) const {
+    const bool control = n.has_subgraphs();
+    return control ? Runtime::get().cpu() : *old_.devices[static_cast<size_t>(i)];
+  }
+  bool needs_copy(const Node& n, int32_t i, size_t k) const {
+    const ValueRef v = n.inputs[k];
+    if (from_.info(v).state || from_.info(v).dtype == DType::kVariant) return false;
+    Device* have = old_.of(v);
+    if (!have) return false;
+    if (n.has_subgraphs()) {
+      // The predicate is read by the host; operands stay where they are.
+      return k == 0 && n.kind != Node::Kind::kWhile && n.kind != Node::Kind::kCall &&
+             !have->is_host();
+    }
+    if (n.kind == Node::Kind::kCopy) return false;
+    if (n.kind == Node::Kind::kOp) {
+      const InputDef& def = n.op->input_def(static_cast<int>(k));
+      if (def.host || def.shape_only) return false;
+    }
+    Device* want = old_.devices[static_cast<size_t>(i)];
+    // Work of a device is recorded with fixed addresses; arguments come and go, so they
+    // go through a slot of the plan's own.
+    if (from_.node(v.node).kind == Node::Kind::kParameter && !have->is_host())
+      return true;
+    return want != have && !(want->is_host() && have->is_host());
+  }
+  ValueRef copy(ValueRef v, Device& device) {
+    const auto key = std::make_tuple(v.node, v.output, device.ordinal());
+    const auto found = copies_.find(key);
+    if (found != copies_.end()) return found->second;
+    Node n;
+    n.kind = Node::Kind::kCopy;
+    n.name = from_.node(v.node).name + "/to_" + device.short_name();
+    n.inputs = {at(v)};
+    n.outputs = {from_.info(v)};
+    n.device = device.full_name();
+    n.location = from_.node(v.node).location;
+    const ValueRef made{to_.add_node(std::move(n)), 0};
+    note(&device, "copy", {});
+    copies_.emplace(key, made);
+    return made;
+  }
+
+  const Graph& from_;
+  Assignment& old_;
+  Assignment new_;
+  Graph to_;
+  std::vector<int32_t> nodes_;  // old → new
+  std::map<std::tuple<int32_t, int32_t, int>, ValueRef> copies_;
+};
+
+}  // namespace
+
+Graph insert_copies(const Graph& graph, Assignment& assignment) {
+  return CopyInserter(graph, assignment).run();
+}
+
+}  // namespace tandem

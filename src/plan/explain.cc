@@ -1,0 +1,108 @@
+// What a plan says to its user.
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "plan/plan.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+namespace {
+
+std::string bytes_text(int64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  const double kib = static_cast<double>(bytes) / 1024;
+  if (kib < 1024) return fmt::format("{:.1f} KiB", kib);
+  if (kib < 1024 * 1024) return fmt::format("{:.1f} MiB", kib / 1024);
+  return fmt::format("{:.2f} GiB", kib / 1024 / 1024);
+}
+
+std::string short_device(const std::string& full) {
+  const size_t at = full.find("device:");
+  return at == std::string::npos ? full : full.substr(at + 7);
+}
+
+std::string node_word(const Node& n) {
+  switch (n.kind) {
+    case Node::Kind::kCopy:
+      return "Copy";
+    case Node::Kind::kIf:
+      return "If";
+    case Node::Kind::kCase:
+      return "Case";
+    case Node::Kind::kWhile:
+      return "While";
+    default:
+      return n.op ? n.op->name : "";
+  }
+}
+
+void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
+  const Graph& g = *planned.graph;
+  const Plan& p = planned.plan;
+  const std::string pad(static_cast<size_t>(indent), ' ');
+  std::map<int32_t, int64_t> per_lane;
+  for (const PlanStep& s : p.steps) ++per_lane[s.lane];
+  text += fmt::format("{}{}: {} nodes, {} steps, planned in {:.1f} ms\n", pad, g.name(),
+                      g.size(), p.steps.size(), p.plan_ms);
+  for (size_t l = 0; l < p.lanes.size(); ++l) {
+    text += fmt::format("{}  lane {}: {} steps", pad, p.lanes[l].name,
+                        per_lane[static_cast<int32_t>(l)]);
+    const auto first = std::find_if(p.steps.begin(), p.steps.end(), [&](const auto& s) {
+      return s.lane == static_cast<int32_t>(l) && !s.kernel.empty();
+    });
+    if (p.lanes[l].kind == PlanLane::Kind::kHost && first != p.steps.end()) {
+      text +=
+          fmt::format(" on {} thread{}", first->threads, first->threads == 1 ? "" : "s");
+    }
+    text += "\n";
+  }
+  for (const PlanSpace& s : p.spaces) {
+    text += fmt::format("{}  memory {}: {} of buffers in {} (peak; with results {})\n",
+                        pad, short_device(s.device), bytes_text(s.unshared_bytes),
+                        bytes_text(s.bytes), bytes_text(p.peak_bytes(s.device)));
+  }
+  if (p.over_limit) {
+    text += fmt::format("{}  exceeds the limit of {} by {}\n", pad,
+                        short_device(p.over_device), bytes_text(p.over_limit));
+  }
+  text += fmt::format("{}  copies between devices: {} ({})\n", pad, p.copies,
+                      bytes_text(p.copy_bytes));
+  for (size_t k = 0; k < p.steps.size(); ++k) {
+    const PlanStep& s = p.steps[k];
+    const Node& n = g.node(s.node);
+    std::string outputs;
+    for (const ValueInfo& o : n.outputs) {
+      if (o.state) continue;
+      if (outputs.size() > 60) {
+        outputs += " …";
+        break;
+      }
+      outputs += fmt::format(" {}{}", dtype_name(o.dtype), o.shape.debug_str());
+    }
+    text += fmt::format("{}  {:>4} {} {}{}", pad, k,
+                        p.lanes[static_cast<size_t>(s.lane)].name, node_word(n), outputs);
+    if (!s.kernel.empty()) text += fmt::format("  [{}; {}]", s.kernel, s.why_kernel);
+    text += fmt::format("  {} ({})", n.name, p.reasons[static_cast<size_t>(s.node)]);
+    if (!s.waits.empty()) {
+      text += "  waits for";
+      for (int32_t w : s.waits) text += fmt::format(" {}", w);
+    }
+    text += "\n";
+    for (const auto& sub : planned.subplans[static_cast<size_t>(s.node)]) {
+      explain_into(*sub, indent + 6, text);
+    }
+  }
+}
+
+}  // namespace
+
+std::string explain(const PlannedGraph& planned) {
+  std::string text;
+  explain_into(planned, 0, text);
+  return text;
+}
+
+}  // namespace tandem

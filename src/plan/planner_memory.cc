@@ -1,0 +1,206 @@
+// Planner: a place for every value, and the memory of each device.
+#include <algorithm>
+
+#include "device/runtime.h"
+#include "graph/states.h"
+#include "plan/inplace.h"
+#include "plan/memory.h"
+#include "plan/planner.h"
+#include "tandem/device.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+int32_t Planner::space(Device& device) {
+  for (size_t i = 0; i < plan_.spaces.size(); ++i) {
+    if (plan_.spaces[i].device == device.full_name()) return static_cast<int32_t>(i);
+  }
+  PlanSpace made;
+  made.device = device.full_name();
+  plan_.spaces.push_back(std::move(made));
+  return static_cast<int32_t>(plan_.spaces.size() - 1);
+}
+
+void Planner::place_values() {
+  plan_.places.resize(graph_.nodes().size());
+  for (int32_t i = 0; i < graph_.size(); ++i) {
+    plan_.places[index(i)].resize(graph_.node(i).outputs.size());
+  }
+  int32_t parameter = 0;
+  for (int32_t p : graph_.parameters()) {
+    if (!graph_.node(p).outputs[0].state) {
+      set_place({p, 0}, Place::Storage::kParameter, parameter);
+    }
+    ++parameter;
+  }
+  for (int32_t i = 0; i < graph_.size(); ++i) {
+    const Node& n = graph_.node(i);
+    if (n.kind == Node::Kind::kConstant) set_place({i, 0}, Place::Storage::kConstant, i);
+    if (n.is_op("ReadVariableOp")) {
+      set_place({i, 0}, Place::Storage::kVariable, variable(n.inputs[0]));
+    }
+    if (order_.assign_in_place[index(i)]) {
+      set_place(n.inputs[1], Place::Storage::kVariable, variable(n.inputs[0]));
+    }
+    for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
+      if (n.outputs[index(o)].dtype == DType::kVariant && is_step_[index(i)]) {
+        set_place({i, o}, Place::Storage::kHandle, plan_.num_handles++);
+      }
+    }
+  }
+  for (size_t k = 0; k < graph_.results().size(); ++k) {
+    const ValueRef v = graph_.results()[k];
+    if (!v.defined() || graph_.info(v).state) continue;
+    Place& p = place(root_of(v).value);
+    if (p.storage != Place::Storage::kNone) continue;
+    set_place(root_of(v).value, Place::Storage::kResult, static_cast<int32_t>(k));
+  }
+  for (int32_t i = 0; i < graph_.size(); ++i) {
+    if (!is_step_[index(i)]) continue;
+    const Node& n = graph_.node(i);
+    for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
+      if (n.outputs[index(o)].state) continue;
+      Place& p = place({i, o});
+      if (p.storage == Place::Storage::kNone) {
+        set_place({i, o}, Place::Storage::kArena, -1);
+      }
+    }
+  }
+  for (int32_t i = 0; i < graph_.size(); ++i) {
+    if (view_[index(i)] < 0 || graph_.node(i).is_op("ReadVariableOp")) continue;
+    const Root r = root_of({i, 0});
+    if (graph_.info(r.value).state) {
+      place({i, 0}) = {Place::Storage::kVariable, variable(r.value), -1, r.offset,
+                       bytes_of({i, 0})};
+    }
+  }
+}
+
+void Planner::set_place(ValueRef v, Place::Storage storage, int32_t number) {
+  Place& p = place(v);
+  p.storage = storage;
+  p.index = number;
+  p.bytes = bytes_of(v);
+  Device* d = assignment_.of(v);
+  if (d) p.space = space(*d);
+}
+
+int32_t Planner::variable(ValueRef state) {
+  Tensor handle = variable_handle(graph_, state);
+  for (size_t i = 0; i < plan_variables_.size(); ++i) {
+    if (plan_variables_[i].impl()->variable == handle.impl()->variable) {
+      return static_cast<int32_t>(i);
+    }
+  }
+  plan_variables_.push_back(handle);
+  return static_cast<int32_t>(plan_variables_.size() - 1);
+}
+
+void Planner::plan_spaces() {
+  // Views end here: where their root is, plus the offset.
+  std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> uses;
+  for (size_t k = 0; k < plan_.steps.size(); ++k) {
+    for (ValueRef v : graph_.node(plan_.steps[k].node).inputs) {
+      if (!v.defined() || graph_.info(v).state) continue;
+      const Root r = root_of(v);
+      uses[{r.value.node, r.value.output}].push_back(static_cast<int32_t>(k));
+    }
+  }
+  for (size_t s = 0; s < plan_.spaces.size(); ++s) plan_space(s, uses);
+  for (int32_t i = 0; i < graph_.size(); ++i) {
+    if (view_[index(i)] < 0) continue;
+    const Root r = root_of({i, 0});
+    if (graph_.info(r.value).state) continue;
+    Place p = place(r.value);
+    p.offset += r.offset;
+    p.bytes = bytes_of({i, 0});
+    place({i, 0}) = p;
+  }
+}
+
+void Planner::plan_space(
+    size_t s, const std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>>& uses) {
+  PlanSpace& target = plan_.spaces[s];
+  MemoryProblem problem;
+  problem.share = options_.share_memory;
+  problem.clock = clock_;
+  problem.position = position_;
+  for (const PlanStep& step : plan_.steps) problem.lane_of_step.push_back(step.lane);
+  std::vector<ValueRef> values;
+  std::map<std::pair<int32_t, int32_t>, int32_t> buffer_of;
+  for (const PlanStep& step : plan_.steps) {
+    const Node& n = graph_.node(step.node);
+    for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
+      const ValueRef v{step.node, o};
+      const Place& p = place(v);
+      if (p.space != static_cast<int32_t>(s)) continue;
+      if (p.storage == Place::Storage::kResult) target.result_bytes += p.bytes;
+      if (p.storage != Place::Storage::kArena) continue;
+      MemoryBuffer b;
+      b.bytes = p.bytes;
+      b.defined = step_of_[index(step.node)];
+      const auto found = uses.find({step.node, o});
+      if (found != uses.end()) b.uses = found->second;
+      if (options_.inplace) b.may_replace = replaceable(n, o, buffer_of);
+      buffer_of[{step.node, o}] = static_cast<int32_t>(values.size());
+      problem.buffers.push_back(std::move(b));
+      values.push_back(v);
+      target.unshared_bytes += p.bytes;
+    }
+  }
+  const size_t first_workspace = problem.buffers.size();
+  std::vector<size_t> workspace_of;
+  for (size_t w = 0; w < workspaces_.size(); ++w) {
+    const PlanStep& step = plan_.steps[index(workspace_step_[w])];
+    Device& device = *assignment_.devices[index(step.node)];
+    if (!workspaces_[w] || space(device) != static_cast<int32_t>(s)) continue;
+    MemoryBuffer b;
+    b.bytes = workspaces_[w];
+    b.defined = workspace_step_[w];
+    problem.buffers.push_back(std::move(b));
+    workspace_of.push_back(w);
+    target.unshared_bytes += workspaces_[w];
+  }
+  Device& device = Runtime::get().named(target.device);
+  const MemoryInfo info = device.allocator().info();
+  problem.limit = info.limit;
+  const MemoryPlan memory = plan_memory(problem);
+  target.bytes = memory.bytes;
+  for (size_t i = 0; i < values.size(); ++i) {
+    place(values[i]).index = static_cast<int32_t>(s);
+    place(values[i]).offset = memory.offsets[i];
+  }
+  for (size_t i = 0; i < workspace_of.size(); ++i) {
+    plan_.steps[index(workspace_step_[workspace_of[i]])].workspace =
+        memory.offsets[first_workspace + i];
+  }
+  if (memory.over_limit > plan_.over_limit) {
+    plan_.over_limit = memory.over_limit;
+    plan_.over_device = target.device;
+  }
+}
+
+std::vector<int32_t> Planner::replaceable(
+    const Node& n, int32_t output,
+    const std::map<std::pair<int32_t, int32_t>, int32_t>& buffer_of) const {
+  std::vector<int32_t> list;
+  const Device* device =
+      assignment_.devices[static_cast<size_t>(&n - graph_.nodes().data())];
+  for (size_t k = 0; k < n.inputs.size(); ++k) {
+    if (!n.inputs[k].defined()) continue;
+    const Root r = root_of(n.inputs[k]);
+    const auto found = buffer_of.find({r.value.node, r.value.output});
+    if (found == buffer_of.end() || r.offset) continue;
+    // Every way in which the node reads that memory must allow it.
+    bool allowed = true;
+    for (size_t j = 0; j < n.inputs.size(); ++j) {
+      if (n.inputs[j].defined() && root_of(n.inputs[j]).value == r.value) {
+        allowed = allowed && may_share(graph_, n, j, output, device);
+      }
+    }
+    if (allowed) list.push_back(found->second);
+  }
+  return list;
+}
+
+}  // namespace tandem
