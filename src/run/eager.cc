@@ -8,9 +8,11 @@
 #include "base/log.h"
 #include "base/recorder.h"
 #include "device/runtime.h"
+#include "op/host_function.h"
 #include "run/async_call.h"
 #include "run/call_inputs.h"
 #include "run/call_plan.h"
+#include "run/host_call.h"
 #include "run/tape.h"
 #include "tandem/device.h"
 #include "tensor/transfer.h"
@@ -72,9 +74,7 @@ class Call {
 
   const Ref<CallPlan>& plan() const { return plan_; }
   /// Lets go of the variable: who listens may read it.
-  void finish() {
-    if (lock_) lock_.unlock();
-  }
+  void finish() { lock_.release(); }
 
  private:
   void read_inputs() {
@@ -94,7 +94,7 @@ class Call {
       } else if (def.resource) {
         VariableImpl& v = variable_of(given_[i].get());
         resource_device_ = v.device;
-        lock_ = std::unique_lock(v.mutex);
+        lock_ = VariableHold(v);
         variable_ = &v;
       }
     }
@@ -401,7 +401,7 @@ class Call {
   Inputs inputs_;
   Device* resource_device_ = nullptr;
   VariableImpl* variable_ = nullptr;
-  std::unique_lock<std::mutex> lock_;
+  VariableHold lock_;
   Ref<CallPlan> plan_;
   LeaseSet leases_;
 };
@@ -419,6 +419,10 @@ int64_t eager_op_count() { return g_ops.load(std::memory_order_relaxed) + t_ops.
 
 Tensor EagerEmitter::emit_one(const OpDef& op, AttrsRef attrs,
                               std::span<const TensorArg> inputs) {
+  if (op.dynamic && host_function(op)) {
+    std::vector<Tensor> outputs = run_host_call(op, attrs, inputs);
+    return outputs.empty() ? Tensor() : outputs[0];
+  }
   Call call(op, attrs, inputs);
   Tensor result;
   call.run([&](size_t i, Tensor t) {
@@ -431,6 +435,10 @@ Tensor EagerEmitter::emit_one(const OpDef& op, AttrsRef attrs,
 
 void EagerEmitter::emit(const OpDef& op, AttrsRef attrs,
                         std::span<const TensorArg> inputs, std::vector<Tensor>& outputs) {
+  if (op.dynamic && host_function(op)) {
+    outputs = run_host_call(op, attrs, inputs);
+    return;
+  }
   Call call(op, attrs, inputs);
   std::vector<Tensor> results;
   call.run([&](size_t, Tensor t) { results.push_back(std::move(t)); });

@@ -27,8 +27,6 @@ void update_count() {
       t_paused ? 0 : static_cast<int>(t_lists.tapes.size() + t_lists.forwards.size());
 }
 
-bool trainable_dtype(DType t) { return is_floating(t) || is_complex(t); }
-
 // Ids start above 0, which therefore stands for an absent optional input.
 uint64_t id_of(const Tensor& t) { return t.impl() ? t.impl()->id : 0; }
 
@@ -63,17 +61,52 @@ PauseRecording::~PauseRecording() {
   update_count();
 }
 
-VariableWatcher::VariableWatcher()
-    : tape_({.persistent = false, .watch_accessed_variables = true}),
-      outer_(std::make_unique<Listeners>(std::exchange(t_lists, {}))),
+HideListeners::HideListeners()
+    : outer_(std::make_unique<Listeners>(std::exchange(t_lists, {}))),
       paused_(std::exchange(t_paused, 0)) {
-  tape_.variables_only = true;
-  push_tape(&tape_);
+  update_count();
 }
-VariableWatcher::~VariableWatcher() {
+HideListeners::~HideListeners() {
   t_lists = std::move(*outer_);
   t_paused = paused_;
   update_count();
+}
+bool HideListeners::watched(const Tensor& tensor) const {
+  if (paused_ || !trainable_dtype(tensor.dtype())) return false;
+  return std::any_of(outer_->tapes.begin(), outer_->tapes.end(),
+                     [&](const Tape* t) { return t->watches(tensor); }) ||
+         std::any_of(outer_->forwards.begin(), outer_->forwards.end(),
+                     [&](const ForwardListener* f) { return f->follows(tensor); });
+}
+
+VariableWatcher::VariableWatcher()
+    : tape_({.persistent = false, .watch_accessed_variables = true}) {
+  tape_.variables_only = true;
+  push_tape(&tape_);
+}
+VariableWatcher::~VariableWatcher() { remove_tape(&tape_); }
+
+HideTapes::HideTapes()
+    : outer_(std::make_unique<Listeners>(std::exchange(t_lists, {}))),
+      paused_(std::exchange(t_paused, 0)) {
+  update_count();
+}
+HideTapes::~HideTapes() {
+  t_lists = std::move(*outer_);
+  t_paused = paused_;
+  update_count();
+}
+
+bool tapes_want(const Tensor& tensor) {
+  if (!recording()) return false;
+  if (!t_lists.forwards.empty()) return true;
+  const bool trainable =
+      tensor.dtype() == DType::kResource && variable_of(tensor).trainable;
+  for (const Tape* tape : t_lists.tapes) {
+    if (tape->watches(tensor)) return true;
+    if (trainable && tape->options().watch_accessed_variables) return true;
+  }
+  return false;
 }
 
 namespace {
@@ -115,13 +148,19 @@ void record_op(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> input
 
 void record_custom(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
                    RecordedBackward backward) {
+  record_selective(inputs, outputs,
+                   [backward = std::move(backward)](std::span<const Gradient> grads,
+                                                    std::span<const bool>) {
+                     return backward(grads);
+                   });
+}
+
+void record_selective(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
+                      SelectiveBackward backward) {
   if (!recording()) return;
-  auto shared = std::make_shared<RecordedBackward>(std::move(backward));
+  auto shared = std::make_shared<SelectiveBackward>(std::move(backward));
   for (Tape* tape : t_lists.tapes) tape->record_custom(inputs, outputs, shared);
-  tell_forwards(inputs, outputs,
-                [&](std::span<const Gradient> grads, std::span<const bool>) {
-                  return (*shared)(grads);
-                });
+  tell_forwards(inputs, outputs, *shared);
 }
 
 namespace {
@@ -172,7 +211,7 @@ void Tape::record(const Ref<CallPlan>& plan, std::span<const TensorArg> inputs,
 
 void Tape::record_custom(std::span<const TensorArg> inputs,
                          std::span<const Tensor> outputs,
-                         std::shared_ptr<RecordedBackward> backward) {
+                         std::shared_ptr<SelectiveBackward> backward) {
   watch_accessed(inputs);
   if (variables_only || !any_watched(inputs)) return;
   Node node;
@@ -253,34 +292,6 @@ std::vector<Variable> Tape::watched_variables() const {
   return result;
 }
 
-Gradient add_gradients(const Gradient& a, const Gradient& b) {
-  if (!a.defined()) return b;
-  if (!b.defined()) return a;
-  if (a.is_slices() && b.is_slices()) {
-    static const OpHandle merge("IndexedSlicesConcat");
-    const std::vector<Tensor> out = emit_all(
-        merge,
-        {a.slices().values, a.slices().indices, b.slices().values, b.slices().indices});
-    return IndexedSlices{out[0], out[1], a.slices().dense_shape};
-  }
-  static const OpHandle add("AddV2");
-  return emit(add, {a.dense(), b.dense()});
-}
-
-std::vector<Gradient> call_gradient(const OpDef& op, AttrsRef attrs,
-                                    std::span<const Tensor> inputs,
-                                    std::span<const Tensor> outputs,
-                                    std::span<const Gradient> output_grads,
-                                    std::span<const bool> needs) {
-  if (!op.gradient) {
-    throw NotFoundError("No gradient defined for operation '" + op.name + "' (op type: " +
-                        op.name + "). Use stop_gradient where none is wanted.");
-  }
-  GradContext context(op, attrs, inputs, outputs, output_grads, needs);
-  op.gradient(context);
-  return std::move(context.results());
-}
-
 std::vector<Gradient> Tape::gradient(std::span<const Tensor> targets,
                                      std::span<const Source> sources,
                                      const GradientOptions& options) {
@@ -336,7 +347,7 @@ std::vector<Gradient> Tape::gradient(std::span<const Tensor> targets,
       needs[k] = ins[k].id && wanted.contains(ins[k].id);
     }
     std::vector<Gradient> results =
-        node.custom ? (*node.custom)(output_grads)
+        node.custom ? (*node.custom)(output_grads, {needs.get(), ins.size()})
                     : call_gradient(*node.plan->op, node.plan->attrs.ref(),
                                     input_tensors(node), output_tensors(node),
                                     output_grads, {needs.get(), ins.size()});

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "op/call_gradient.h"
 #include "op/emitter.h"
 #include "run/call_plan.h"
 #include "tandem/gradient.h"
@@ -33,6 +34,11 @@ using RecordedBackward =
     std::function<std::vector<Gradient>(std::span<const Gradient> output_grads)>;
 void record_custom(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
                    RecordedBackward backward);
+/// The same where the way back depends on which inputs' gradients are wanted.
+using SelectiveBackward = std::function<std::vector<Gradient>(
+    std::span<const Gradient> output_grads, std::span<const bool> needs)>;
+void record_selective(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
+                      SelectiveBackward backward);
 
 /// Nothing is recorded on this thread while it lives.
 class PauseRecording {
@@ -41,6 +47,24 @@ class PauseRecording {
   PauseRecording(const PauseRecording&) = delete;
   PauseRecording& operator=(const PauseRecording&) = delete;
   ~PauseRecording();
+};
+
+struct Listeners;
+
+/// While it lives, the thread's tapes and accumulators hear nothing; new ones do. For a
+/// branch or a body that is traced on its own: from outside it is one op.
+class HideListeners {
+ public:
+  HideListeners();
+  HideListeners(const HideListeners&) = delete;
+  HideListeners& operator=(const HideListeners&) = delete;
+  ~HideListeners();
+  /// Whether one of the hidden ones follows this tensor.
+  bool watched(const Tensor& tensor) const;
+
+ private:
+  std::unique_ptr<Listeners> outer_;
+  int paused_;
 };
 
 /// Map from tensor id to a number; open addressing, because a lookup is on the path of
@@ -101,7 +125,7 @@ class Tape {
   void record(const Ref<CallPlan>& plan, std::span<const TensorArg> inputs,
               std::span<const Tensor> outputs);
   void record_custom(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
-                     std::shared_ptr<RecordedBackward> backward);
+                     std::shared_ptr<SelectiveBackward> backward);
   std::vector<Gradient> gradient(std::span<const Tensor> targets,
                                  std::span<const Source> sources,
                                  const GradientOptions& options);
@@ -124,7 +148,7 @@ class Tape {
   };
   struct Node {
     Ref<CallPlan> plan;  // null for custom
-    std::shared_ptr<RecordedBackward> custom;
+    std::shared_ptr<SelectiveBackward> custom;
     uint32_t first = 0;  // into entries_: inputs, then outputs
     uint16_t num_inputs = 0;
     uint16_t num_outputs = 0;
@@ -149,8 +173,6 @@ class Tape {
   std::vector<Tensor> variables_;  // handles, in order of first use
 };
 
-struct Listeners;
-
 /// While it lives nothing else is recorded on this thread; it collects the trainable
 /// variables that are read.
 class VariableWatcher {
@@ -162,19 +184,27 @@ class VariableWatcher {
   std::vector<Variable> variables() const { return tape_.watched_variables(); }
 
  private:
+  HideListeners hidden_;
   Tape tape_;
+};
+
+/// While it lives the thread's tapes and accumulators hear of nothing; those made
+/// meanwhile do (tracing a function's body).
+class HideTapes {
+ public:
+  HideTapes();
+  HideTapes(const HideTapes&) = delete;
+  HideTapes& operator=(const HideTapes&) = delete;
+  ~HideTapes();
+
+ private:
   std::unique_ptr<Listeners> outer_;
   int paused_;
 };
 
-/// Adds two gradients; slices stay slices when both are.
-Gradient add_gradients(const Gradient& a, const Gradient& b);
-/// Gradients of an op's inputs from those of its outputs.
-std::vector<Gradient> call_gradient(const OpDef& op, AttrsRef attrs,
-                                    std::span<const Tensor> inputs,
-                                    std::span<const Tensor> outputs,
-                                    std::span<const Gradient> output_grads,
-                                    std::span<const bool> needs);
+/// Whether a tape of this thread would take this tensor, or the variable behind this
+/// handle, as something that gradients are wanted for.
+bool tapes_want(const Tensor& tensor);
 
 /// The thread's listeners; used by the classes of tandem/gradient.h.
 void push_tape(Tape* tape);
@@ -187,6 +217,7 @@ class ForwardListener {
   using Backward = std::function<std::vector<Gradient>(
       std::span<const Gradient> output_grads, std::span<const bool> needs)>;
   virtual ~ForwardListener() = default;
+  virtual bool follows(const Tensor& tensor) const = 0;
   virtual void on_call(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
                        const Backward& backward) = 0;
 };

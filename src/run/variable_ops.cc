@@ -13,6 +13,12 @@ namespace tandem {
 
 Variable::Variable(const Tensor& initial, VariableOptions options) {
   if (!initial.defined()) throw InvalidArgumentError("Variable: no initial value");
+  if (initial.impl()->symbolic) {
+    throw InvalidArgumentError(
+        "Variable: the initial value is a tensor of a function that is being traced. "
+        "Make "
+        "the variable before the function is called, or start it from a constant.");
+  }
   if (!options.shape.compatible_with(initial.shape())) {
     throw ValueError(fmt::format(
         "The initial value's shape ({}) is not compatible with the explicitly "

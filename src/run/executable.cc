@@ -1,0 +1,276 @@
+#include "run/executable.h"
+
+#include <cstring>
+#include <optional>
+
+#include "base/recorder.h"
+#include "device/runtime.h"
+#include "run/executable_frame.h"
+#include "tandem/device.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+namespace {
+size_t idx(int32_t i) { return static_cast<size_t>(i); }
+
+bool only_host_devices() {
+  static const bool only = [] {
+    for (Device* d : Runtime::get().devices()) {
+      if (!d->is_host()) return false;
+    }
+    return true;
+  }();
+  return only;
+}
+}  // namespace
+
+std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
+  Frame& f = acquire();
+  struct Release {
+    Executable& e;
+    Frame& f;
+    ~Release() { e.release(f); }
+  } release{*this, f};
+
+  // One that failed may have left an error that only it explains.
+  if (has_async_ && f.failed.load(std::memory_order_acquire)) {
+    wait_for_lanes(f);
+    f.take_error();
+  }
+  LeaseSet leases;
+  SmallVec<void*, 16> parameters;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const TensorImpl* t = arguments[i].impl();
+    if (!t || !t->buffer || t->dtype == DType::kVariant) {
+      parameters.push_back(nullptr);
+      f.parameter_handles[i] = arguments[i];
+      continue;
+    }
+    // Sub-graphs are given addresses, not tensors that can be waited for.
+    if (t->device->is_host() || !children_.empty()) t->buffer->host_wait();
+    parameters.push_back(t->address(leases));
+  }
+  if (has_async_) f.arguments.assign(arguments.begin(), arguments.end());
+
+  std::optional<VariableHold> hold;
+  if (!variables_.empty()) {
+    hold.emplace(*variables_[0].impl()->variable,
+                 writes_ ? VariableHold::Mode::kExclusive : VariableHold::Mode::kShared);
+    bind_variables(f);
+  }
+
+  std::vector<Tensor> results(graph_.results().size());
+  SmallVec<void*, 16> result_addresses;
+  for (size_t k = 0; k < results.size(); ++k) {
+    const ValueRef v = graph_.results()[k];
+    result_addresses.push_back(nullptr);
+    if (!v.defined()) continue;
+    const ValueInfo& info = graph_.info(v);
+    const Place& p = plan_.places[idx(v.node)][idx(v.output)];
+    if (p.storage == Place::Storage::kParameter) {
+      results[k] = arguments[idx(p.index)];
+    } else if (p.storage == Place::Storage::kConstant) {
+      results[k] = constants_[idx(p.index)][0];
+    } else if (p.storage == Place::Storage::kResult) {
+      Device& device = *spaces_[idx(p.space)];
+      Tensor& last = f.result_tensors[k];
+      const bool reuse = last.defined() && only_host_devices() &&
+                         last.header().use_count() == 1 &&
+                         last.impl()->buffer.use_count() == 1;
+      results[k] =
+          reuse ? make_tensor(info.dtype, info.shape, device, last.impl()->buffer, 0)
+                : make_tensor(device, info.dtype, info.shape);
+      last = results[k];
+      result_addresses[k] = results[k].impl()->address(leases);
+    }
+  }
+  bind(f, {parameters, result_addresses, {}});
+
+  Device& cpu = Runtime::get().cpu();
+  const CurrentTeam current(cpu.team());
+  const TeamToken token(cpu.team());
+  f.single = cpu.team() && token.threads() < cpu.team()->threads();
+  try {
+    issue(f);
+  } catch (...) {
+    if (has_async_) wait_for_lanes(f);
+    f.take_error();
+    f.result_tensors.assign(f.result_tensors.size(), Tensor());
+    throw;
+  }
+  if (has_async_) finish_async(f, results);
+  if (f.fresh && !side_ends_.empty()) Runtime::get().join_threads_before_statics();
+  f.fresh = false;
+  for (size_t k = 0; k < results.size(); ++k) {
+    const ValueRef v = graph_.results()[k];
+    if (!v.defined() || results[k].defined()) continue;
+    const Place& p = plan_.places[idx(v.node)][idx(v.output)];
+    if (p.storage == Place::Storage::kHandle) {
+      results[k] = f.handles[idx(p.index)];
+    }
+  }
+  for (Tensor& list : f.handles) list = Tensor();
+  for (Tensor& list : f.parameter_handles) list = Tensor();
+  return results;
+}
+
+// When lanes have work left: who waits for what, and where an error goes.
+void Executable::finish_async(Frame& f, std::vector<Tensor>& results) {
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    VariableImpl& v = *variables_[i].impl()->variable;
+    if (v.device->is_host()) continue;
+    const TimePoint end = v.device->compute().now();
+    if (written_[i]) {
+      v.value.impl()->buffer->set_ready(end);
+    } else {
+      v.value.impl()->buffer->add_use(end);
+    }
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    const ValueRef v = graph_.results()[k];
+    if (!v.defined() || !results[k].defined()) continue;
+    const Place& p = plan_.places[idx(v.node)][idx(v.output)];
+    if (p.storage != Place::Storage::kResult) continue;
+    const int32_t step = step_of_result_[k];
+    const TimePoint done = step >= 0 ? f.done[idx(step)] : TimePoint{};
+    if (!done) continue;
+    // In the order of the lane that makes it: an error of the call spoils it.
+    const TimePoint after = done.stream->submit(
+        [&f, buffer = results[k].impl()->buffer](const StreamContext&) {
+          if (!f.failed.load(std::memory_order_acquire)) return;
+          const std::lock_guard lock(f.error_mutex);
+          if (f.error) buffer->poison(f.error);
+        });
+    results[k].impl()->buffer->set_ready(after);
+    for (size_t l = 0; l < f.lane_end.size(); ++l) {
+      if (f.lane_end[l].stream == after.stream) f.lane_end[l] = after;
+    }
+  }
+  for (const Tensor& t : f.arguments) {
+    if (!t.impl() || !t.impl()->buffer) continue;
+    for (const TimePoint& end : f.lane_end) {
+      if (end && !end.passed()) t.impl()->buffer->add_use(end);
+    }
+  }
+  f.arguments.clear();
+  if (f.fresh) {
+    // Libraries make static objects when a kernel first runs (see eager.cc).
+    wait_for_lanes(f);
+    Runtime::get().join_threads_before_statics();
+  }
+}
+
+// Copies of the call before may still be reading or writing the host's part of the frame.
+void Executable::wait_for_copies(Frame& f) {
+  for (size_t l = 0; l < f.previous_end.size(); ++l) {
+    const PlanLane::Kind kind = plan_.lanes[l].kind;
+    if (kind == PlanLane::Kind::kCopyIn || kind == PlanLane::Kind::kCopyOut) {
+      f.previous_end[l].host_wait();
+    }
+  }
+}
+
+void Executable::issue(Frame& f) {
+  if (has_async_) f.previous_end = f.lane_end;
+  struct Join {
+    Executable& e;
+    Frame& f;
+    ~Join() { e.join_sides(f); }
+  };
+  const bool sides = !side_ends_.empty();
+  std::optional<Join>
+      join;  // whatever happens, nobody else works on the frame afterwards
+  if (sides) {
+    join.emplace(*this, f);
+    // A call that failed elsewhere at the same time has not looked.
+    if (!has_async_ && f.failed.load(std::memory_order_acquire)) f.take_error();
+  }
+  for (size_t s = 0; s < segments_.size(); ++s) {
+    const Segment& segment = segments_[s];
+    if (segment.host) {
+      for (size_t w : segment.waits) f.done[w].host_wait();
+      if (has_async_ && segment.first) wait_for_copies(f);
+      if ((has_async_ || sides) && f.failed.load(std::memory_order_acquire)) {
+        if (auto e = f.take_error()) std::rethrow_exception(e);
+      }
+      for (size_t k = segment.begin; k < segment.end; ++k) {
+        const Step& step = steps_[k];
+        switch (step.kind) {
+          case Step::Kind::kKernel:
+            run_kernel(f, step);
+            break;
+          case Step::Kind::kCopy:
+            if (const size_t bytes = copy_bytes(step)) {
+              std::memcpy(f.table[step.out], f.table[step.in], bytes);
+            }
+            break;
+          case Step::Kind::kList:
+            run_list_op(f, step);
+            break;
+          case Step::Kind::kBranch:
+            run_branch(f, step);
+            break;
+          case Step::Kind::kLoop:
+            run_loop(f, step);
+            break;
+        }
+      }
+    } else if (segment.side) {
+      launch_side(f, s);
+    } else if (segment.copy) {
+      run_copy(f, s);
+    } else {
+      launch_segment(f, s);
+    }
+  }
+  if (sides) {
+    join.reset();
+    if (auto e = f.take_error()) std::rethrow_exception(e);
+  }
+}
+
+size_t Executable::copy_bytes(const Step& step) const {
+  return static_cast<size_t>(plan_.places[idx(step.node)][0].bytes);
+}
+
+void Executable::run_kernel(Frame& f, const Step& step) {
+  const auto k = idx(step.index);
+  const Prepared* prepared = step.prepared.get();
+  const LaunchArgs* args = &f.args[k];
+  LaunchArgs other;
+  Ref<Buffer> workspace;
+  std::optional<CurrentTeam> team;
+  std::optional<TeamToken> token;
+  if (step.device != &Runtime::get().cpu()) {  // another logical CPU
+    team.emplace(step.device->team());
+    token.emplace(step.device->team());
+  }
+  if (f.single && step.kernel->library_threads && step.threads > 1) {
+    prepared = &for_one_thread(k);
+    if (prepared->workspace_bytes > step.prepared->workspace_bytes) {
+      workspace = Buffer::allocate(*step.device, prepared->workspace_bytes);
+      other = *args;
+      other.workspace = workspace->host_address();
+      args = &other;
+    }
+  }
+  if (!recorder::enabled()) {
+    step.kernel->launch(*prepared, *args);
+    return;
+  }
+  const int64_t begin = recorder::now_ns();
+  step.kernel->launch(*prepared, *args);
+  recorder::record(recorder::Kind::kOp, step.name, step.device->compute().lane().c_str(),
+                   begin, recorder::now_ns(), 0);
+}
+
+Device* Executable::device_of(ValueRef v) const {
+  const Place& p = plan_.places[idx(v.node)][idx(v.output)];
+  if (p.storage == Place::Storage::kVariable) {
+    return variable_of(variables_[idx(p.index)]).device;
+  }
+  return p.space >= 0 ? spaces_[idx(p.space)] : nullptr;
+}
+
+}  // namespace tandem

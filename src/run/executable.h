@@ -1,0 +1,114 @@
+// Executable: a plan made ready to run: kernels prepared, addresses laid out, device work
+// captured. The one executor of graphs (design, section 5): a call binds arguments,
+// variables and results, then gives the steps to their lanes; host steps run on the
+// calling thread. Nothing is allocated, hashed or looked up in a repeated call. Shared by
+// all threads; calls that overlap use frames of their own.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "plan/plan.h"
+#include "tensor/tensor_impl.h"
+
+namespace tandem {
+
+class Executable {
+ public:
+  explicit Executable(std::shared_ptr<const PlannedGraph> planned);
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+  ~Executable();
+
+  const PlannedGraph& planned() const { return *planned_; }
+
+  /// One call. Arguments have the dtypes, shapes and devices of the plan's parameters.
+  /// Returns when the host's part is done; results on devices may still be being made. A
+  /// failure leaves variables unchanged.
+  std::vector<Tensor> run(std::span<const Tensor> arguments);
+
+  /// Launches that one call makes on a device's compute stream: runs of steps that are
+  /// captured together, copies not counted.
+  int64_t launches(const std::string& device) const;
+  /// Bytes of memory that its frames hold on a device now.
+  int64_t frame_bytes(const std::string& device) const;
+
+ private:
+  struct Step;
+  struct Segment;
+  struct Frame;
+  struct Values;
+  /// A place of the address table that holds an argument's, result's or variable's
+  /// address plus an offset.
+  struct Patch {
+    size_t slot;
+    int64_t offset;
+  };
+  friend class ExecutableBuilder;
+
+  Frame& acquire();
+  void release(Frame& frame);
+  std::unique_ptr<Frame> make_frame();
+  void bind_variables(Frame& frame);
+  void bind(Frame& frame, const Values& values);
+  void issue(Frame& frame);
+  void wait_for_copies(Frame& frame);
+  void run_kernel(Frame& frame, const Step& step);
+  void run_copy(Frame& frame, size_t segment);
+  void launch_segment(Frame& frame, size_t segment);
+  void run_on_stream(Frame& frame, const Segment& segment, const StreamContext& context);
+  void launch_side(Frame& frame, size_t segment);
+  void run_on_side(Frame& frame, const Segment& segment, const StreamContext& context);
+  void join_sides(Frame& frame);
+  void run_list_op(Frame& frame, const Step& step);
+  void run_branch(Frame& frame, const Step& step);
+  void run_loop(Frame& frame, const Step& step);
+  void run_child(Frame& frame, size_t child, std::span<void* const> parameters,
+                 std::span<void* const> results);
+  static Tensor& handle(Frame& frame, const Place& place);
+  /// The list that a value is now, constants included.
+  Tensor list(Frame& frame, ValueRef v) const;
+  const Place& place(ValueRef v) const;
+  void wait_for_lanes(Frame& frame);
+  void finish_async(Frame& frame, std::vector<Tensor>& results);
+  size_t copy_bytes(const Step& step) const;
+  static void wait_before(Frame& frame, const Segment& segment, Stream& stream);
+  const Prepared& for_one_thread(size_t step);
+  Device* device_of(ValueRef v) const;
+
+  std::shared_ptr<const PlannedGraph> planned_;
+  const Graph& graph_;
+  const Plan& plan_;
+  std::vector<Device*> spaces_;  // devices of the plan's spaces
+  std::vector<Device*> lanes_;   // devices of the plan's lanes
+  std::vector<Step> steps_;
+  std::vector<Segment> segments_;
+  std::vector<void*> table_;  // addresses that never change; others are null
+  std::vector<std::vector<Patch>> parameter_patches_, result_patches_, variable_patches_;
+  std::vector<Patch> arena_patches_;
+  std::vector<int32_t> arena_spaces_;           // of arena_patches_
+  std::vector<std::vector<Tensor>> constants_;  // by node and space
+  /// Variables of this plan and of nested ones.
+  std::vector<Tensor> variables_;
+  std::vector<char> written_;
+  bool writes_ = false;
+  std::vector<int32_t> step_of_result_;  // segment that makes it; -1: none
+  bool has_async_ = false;
+  std::vector<Stream*> side_streams_;  // by lane; null: no side lane
+  std::vector<size_t> side_ends_;      // last segment of each side lane
+  std::vector<std::unique_ptr<Executable>> children_;
+  std::vector<std::vector<size_t>> child_variables_;  // their variables among ours
+  std::vector<char> last_use_;  // by slot: a list that nobody uses afterwards
+
+  std::atomic<Frame*> spare_{nullptr};
+  mutable std::mutex frames_mutex_;
+  std::vector<std::unique_ptr<Frame>> frames_;  // all of them; guarded by frames_mutex_
+  std::vector<Frame*> idle_;                    // guarded by frames_mutex_
+  std::mutex single_mutex_;
+  std::vector<Ref<Prepared>> single_;  // by step: prepared for one thread
+};
+
+}  // namespace tandem

@@ -1,0 +1,385 @@
+// Building an Executable from a plan: kernels, address table, segments, constants.
+#include <algorithm>
+
+#include "device/cpu/host_lanes.h"
+#include "device/runtime.h"
+#include "graph/states.h"
+#include "plan/assignment.h"
+#include "run/executable_frame.h"
+#include "tandem/device.h"
+#include "tensor/transfer.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+namespace {
+size_t idx(int32_t i) { return static_cast<size_t>(i); }
+
+// What must be added to a device's addresses where its kernels run.
+int64_t address_shift(Device& device) {
+  if (device.is_host()) return 0;
+  int64_t shift = 0;
+  device.compute()
+      .submit([&shift](const StreamContext& c) { shift = c.address_offset; })
+      .host_wait();
+  return shift;
+}
+}  // namespace
+
+namespace {
+Ref<Prepared> prepare_step(const Graph& graph, const Node& node, const Kernel& kernel,
+                           Device& device, int threads) {
+  NodeSignature s;
+  node_signature(graph, node, &device, s);
+  s.signature.threads = threads;
+  s.signature.deterministic = config::op_determinism_enabled();
+  return kernel.prepare(s.signature);
+}
+}  // namespace
+
+class ExecutableBuilder {
+ public:
+  explicit ExecutableBuilder(Executable& e) : e_(e), g_(e.graph_), plan_(e.plan_) {}
+
+  void run() {
+    for (const PlanSpace& s : plan_.spaces) {
+      e_.spaces_.push_back(&Runtime::get().named(s.device));
+      shifts_.push_back(address_shift(*e_.spaces_.back()));
+    }
+    for (const PlanLane& l : plan_.lanes) {
+      e_.lanes_.push_back(&Runtime::get().named(l.device));
+    }
+    find_side_streams();
+    e_.constants_.resize(g_.nodes().size());
+    e_.parameter_patches_.resize(g_.parameters().size());
+    e_.result_patches_.resize(g_.results().size());
+    e_.variables_ = e_.planned_->variables;
+    add_children();
+    e_.variable_patches_.resize(e_.variables_.size());
+    for (size_t k = 0; k < plan_.steps.size(); ++k) add_step(k);
+    for (ValueRef v : g_.results()) {
+      if (!v.defined()) continue;
+      const Place& p = plan_.places[idx(v.node)][idx(v.output)];
+      if (p.storage == Place::Storage::kConstant) constant(p.index, -1);
+    }
+    make_segments();
+    find_written();
+    e_.variable_patches_.resize(e_.variables_.size());
+    find_last_uses();
+    e_.single_.resize(e_.steps_.size());
+  }
+
+ private:
+  void find_side_streams() {
+    e_.side_streams_.assign(plan_.lanes.size(), nullptr);
+    for (size_t l = 0; l < plan_.lanes.size(); ++l) {
+      if (!plan_.lanes[l].side()) continue;
+      int number = 0, lanes = 0, threads = 1;
+      for (size_t other = 0; other < plan_.lanes.size(); ++other) {
+        if (!plan_.lanes[other].side() || e_.lanes_[other] != e_.lanes_[l]) continue;
+        ++lanes;
+        if (other <= l) ++number;
+      }
+      for (const PlanStep& s : plan_.steps) {
+        if (idx(s.lane) == l) threads = std::max(threads, s.threads);
+      }
+      e_.side_streams_[l] = &HostLanes::of(*e_.lanes_[l]).lane(number, lanes, threads);
+    }
+  }
+
+  void add_children() {
+    for (const auto& list : e_.planned_->subplans) {
+      first_child_.push_back(static_cast<int32_t>(e_.children_.size()));
+      for (const auto& sub : list) {
+        e_.children_.push_back(std::make_unique<Executable>(sub));
+        auto& numbers = e_.child_variables_.emplace_back();
+        for (const Tensor& handle : e_.children_.back()->variables_) {
+          numbers.push_back(variable(handle));
+        }
+      }
+    }
+  }
+  size_t variable(const Tensor& handle) {
+    for (size_t i = 0; i < e_.variables_.size(); ++i) {
+      if (e_.variables_[i].impl()->variable == handle.impl()->variable) return i;
+    }
+    e_.variables_.push_back(handle);
+    return e_.variables_.size() - 1;
+  }
+
+  // The slot of a value's address as a step on `device` uses it; `kernel`: moved to where
+  // the device's kernels reach it.
+  size_t slot(ValueRef v, bool kernel) {
+    const size_t at = e_.table_.size();
+    e_.table_.push_back(nullptr);
+    if (!v.defined()) return at;
+    const Place& p = plan_.places[idx(v.node)][idx(v.output)];
+    const int64_t shift = kernel && p.space >= 0 ? shifts_[idx(p.space)] : 0;
+    switch (p.storage) {
+      case Place::Storage::kArena:
+        e_.arena_patches_.push_back({at, p.offset + shift});
+        e_.arena_spaces_.push_back(p.space);
+        break;
+      case Place::Storage::kParameter:
+        e_.parameter_patches_[idx(p.index)].push_back({at, p.offset + shift});
+        break;
+      case Place::Storage::kResult:
+        e_.result_patches_[idx(p.index)].push_back({at, p.offset + shift});
+        break;
+      case Place::Storage::kVariable:
+        add_variable_patch(idx(p.index), at, p.offset, kernel);
+        break;
+      case Place::Storage::kConstant:
+      case Place::Storage::kHandle:
+      case Place::Storage::kNone:
+        break;
+    }
+    return at;
+  }
+  void add_variable_patch(size_t number, size_t at, int64_t offset, bool kernel) {
+    e_.variable_patches_.resize(e_.variables_.size());
+    Device& d = *variable_of(e_.variables_[number]).device;
+    e_.variable_patches_[number].push_back({at, offset + (kernel ? shift_of(d) : 0)});
+  }
+  int64_t shift_of(Device& d) {
+    for (size_t i = 0; i < e_.spaces_.size(); ++i) {
+      if (e_.spaces_[i] == &d) return shifts_[i];
+    }
+    return address_shift(d);
+  }
+
+  // A constant on the device of a space (-1: the host), made once.
+  const Tensor& constant(int32_t node, int32_t space) {
+    auto& list = e_.constants_[idx(node)];
+    list.resize(e_.spaces_.size() + 1);
+    Tensor& t = list[static_cast<size_t>(space + 1)];
+    if (!t.defined()) {
+      Device& d = space < 0 ? Runtime::get().cpu() : *e_.spaces_[idx(space)];
+      t = copy_to_device(g_.node(node).constant.to_host(), d);
+      t.impl()->buffer->ready().host_wait();
+    }
+    return t;
+  }
+  void set_constant(size_t at, ValueRef v, Device& device, bool kernel) {
+    const Place& p = plan_.places[idx(v.node)][idx(v.output)];
+    int32_t space = -1;
+    for (size_t i = 0; i < e_.spaces_.size(); ++i) {
+      if (e_.spaces_[i] == &device) space = static_cast<int32_t>(i);
+    }
+    const Tensor& t = constant(p.index, device.is_host() ? -1 : space);
+    LeaseSet leases;  // constants stay where they are: nobody relocates them
+    e_.table_[at] = static_cast<std::byte*>(t.impl()->address(leases)) + p.offset +
+                    (kernel ? shift_of(device) : 0);
+  }
+
+  void add_step(size_t k) {
+    const PlanStep& planned = plan_.steps[k];
+    const Node& n = g_.node(planned.node);
+    Executable::Step s;
+    s.index = static_cast<int32_t>(k);
+    s.node = planned.node;
+    s.threads = planned.threads;
+    s.device = &Runtime::get().named(plan_.devices[idx(planned.node)]);
+    s.workspace = Executable::Step::kNoSlot;
+    s.name = n.op ? n.op->name.c_str() : n.kind == Node::Kind::kCopy ? "Copy" : "Control";
+    const bool kernel = !planned.kernel.empty();
+    if (kernel) {
+      s.kind = Executable::Step::Kind::kKernel;
+      prepare(k, n, s);
+    } else if (n.kind == Node::Kind::kCopy) {
+      s.kind = Executable::Step::Kind::kCopy;
+    } else if (n.kind == Node::Kind::kOp) {
+      s.kind = Executable::Step::Kind::kList;
+    } else {
+      s.kind = n.kind == Node::Kind::kWhile ? Executable::Step::Kind::kLoop
+                                            : Executable::Step::Kind::kBranch;
+      s.child = first_child_[idx(planned.node)];
+    }
+    s.in = e_.table_.size();
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      const ValueRef v = n.inputs[i];
+      const InputDef* def = n.op ? &n.op->input_def(static_cast<int>(i)) : nullptr;
+      if (!v.defined() || (def && kernel && (def->host || def->shape_only))) {
+        slot({}, false);
+      } else if (g_.info(v).state) {
+        const size_t at = slot({}, false);
+        if (kernel) add_variable_patch(variable(variable_handle(g_, v)), at, 0, true);
+      } else {
+        const size_t at = slot(v, kernel);
+        if (plan_.places[idx(v.node)][idx(v.output)].storage ==
+            Place::Storage::kConstant) {
+          Device& d = n.kind == Node::Kind::kCopy || n.has_subgraphs() ||
+                              s.kind == Executable::Step::Kind::kList
+                          ? Runtime::get().cpu()
+                          : *s.device;
+          set_constant(at, v, d, kernel);
+        }
+      }
+    }
+    s.out = e_.table_.size();
+    for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
+      slot(n.outputs[idx(o)].state ? ValueRef{} : ValueRef{planned.node, o}, kernel);
+    }
+    if (planned.workspace >= 0) {
+      s.workspace = e_.table_.size();
+      e_.table_.push_back(nullptr);
+      const int32_t space = space_of(*s.device);
+      e_.arena_patches_.push_back({s.workspace, planned.workspace + shifts_[idx(space)]});
+      e_.arena_spaces_.push_back(space);
+    }
+    e_.steps_.push_back(std::move(s));
+  }
+
+  int32_t space_of(Device& d) const {
+    for (size_t i = 0; i < e_.spaces_.size(); ++i) {
+      if (e_.spaces_[i] == &d) return static_cast<int32_t>(i);
+    }
+    throw InternalError("plan: no space for " + d.full_name());
+  }
+
+  void prepare(size_t k, const Node& n, Executable::Step& s) {
+    const auto& made = e_.planned_->prepared;
+    if (k < made.size() && made[k].kernel) {
+      s.kernel = made[k].kernel;
+      s.prepared = made[k].prepared;
+      return;
+    }
+    for (const Kernel* candidate :
+         KernelRegistry::get().find(*n.op, s.device->platform())) {
+      if (candidate->id == plan_.steps[k].kernel) s.kernel = candidate;
+    }
+    if (!s.kernel) {
+      throw NotFoundError("plan: there is no kernel " + plan_.steps[k].kernel +
+                          " in this build; plan the function again.");
+    }
+    s.prepared = prepare_step(g_, n, *s.kernel, *s.device, s.threads);
+  }
+
+  void make_segments() {
+    std::vector<size_t> segment_of(e_.steps_.size());
+    for (size_t k = 0; k < e_.steps_.size(); ++k) {
+      const PlanStep& planned = plan_.steps[k];
+      const bool copy = e_.steps_[k].kind == Executable::Step::Kind::kCopy;
+      const bool side = e_.side_streams_[idx(planned.lane)] != nullptr;
+      const bool host =
+          plan_.lanes[idx(planned.lane)].kind == PlanLane::Kind::kHost && !side;
+      // What was given out before the run of steps began can be waited for at its
+      // beginning: one launch is worth more than a start a little earlier.
+      const auto early = [&](int32_t w) { return idx(w) < e_.segments_.back().begin; };
+      const bool joins =
+          !e_.segments_.empty() && e_.segments_.back().lane == planned.lane &&
+          std::all_of(planned.waits.begin(), planned.waits.end(), early) &&
+          (host || side ? planned.waits.empty() : !copy && !e_.segments_.back().copy);
+      if (joins) {
+        for (int32_t w : planned.waits) {
+          e_.segments_.back().waits.push_back(segment_of[idx(w)]);
+        }
+      }
+      if (!joins) {
+        Executable::Segment s;
+        s.lane = planned.lane;
+        s.begin = k;
+        s.host = host;
+        s.copy = copy && !host;
+        s.side = side;
+        for (const Executable::Segment& before : e_.segments_) {
+          if (before.lane == s.lane) s.first = false;
+        }
+        for (int32_t w : planned.waits) s.waits.push_back(segment_of[idx(w)]);
+        std::sort(s.waits.begin(), s.waits.end());
+        s.waits.erase(std::unique(s.waits.begin(), s.waits.end()), s.waits.end());
+        e_.segments_.push_back(std::move(s));
+        e_.has_async_ |= !host && !side;
+      }
+      e_.segments_.back().end = k + 1;
+      segment_of[k] = e_.segments_.size() - 1;
+    }
+    for (size_t l = 0; l < e_.side_streams_.size(); ++l) {
+      if (!e_.side_streams_[l]) continue;
+      for (size_t s = e_.segments_.size(); s-- > 0;) {
+        if (idx(e_.segments_[s].lane) != l) continue;
+        e_.side_ends_.push_back(s);
+        break;
+      }
+    }
+    for (const auto& child : e_.children_) e_.has_async_ |= child->has_async_;
+    for (ValueRef v : g_.results()) {
+      int32_t made_by = -1;
+      for (size_t k = 0; v.defined() && k < e_.steps_.size(); ++k) {
+        if (e_.steps_[k].node != v.node) continue;
+        const auto segment = segment_of[k];
+        const Executable::Segment& by = e_.segments_[segment];
+        if (!by.host && !by.side) made_by = static_cast<int32_t>(segment);
+      }
+      e_.step_of_result_.push_back(made_by);
+    }
+  }
+
+  void find_written() {
+    e_.written_.assign(e_.variables_.size(), 0);
+    for (int32_t i = 0; i < g_.size(); ++i) {
+      const Node& n = g_.node(i);
+      if (n.kind == Node::Kind::kVariable || n.kind == Node::Kind::kParameter) continue;
+      for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
+        if (n.outputs[idx(o)].state) {
+          e_.written_[variable(variable_handle(g_, {i, o}))] = 1;
+        }
+      }
+    }
+    for (const auto& child : e_.children_) {
+      for (size_t i = 0; i < child->variables_.size(); ++i) {
+        if (child->written_[i]) e_.written_[variable(child->variables_[i])] = 1;
+      }
+    }
+    e_.writes_ = std::any_of(e_.written_.begin(), e_.written_.end(),
+                             [](char w) { return w != 0; });
+  }
+
+  void find_last_uses() {
+    e_.last_use_.assign(e_.table_.size(), 0);
+    std::vector<std::vector<int>> uses(g_.nodes().size());
+    for (size_t i = 0; i < uses.size(); ++i)
+      uses[i].assign(g_.node(static_cast<int32_t>(i)).outputs.size(), 0);
+    const auto use = [&](ValueRef v) {
+      if (v.defined()) ++uses[idx(v.node)][idx(v.output)];
+    };
+    for (const Node& n : g_.nodes()) {
+      for (ValueRef v : n.inputs) use(v);
+    }
+    for (ValueRef v : g_.results()) use(v);
+    for (const Executable::Step& s : e_.steps_) {
+      const Node& n = g_.node(s.node);
+      for (size_t i = 0; i < n.inputs.size(); ++i) {
+        const ValueRef v = n.inputs[i];
+        e_.last_use_[s.in + i] = v.defined() && uses[idx(v.node)][idx(v.output)] == 1;
+      }
+    }
+  }
+
+  Executable& e_;
+  const Graph& g_;
+  const Plan& plan_;
+  std::vector<int64_t> shifts_;       // by space
+  std::vector<int32_t> first_child_;  // by node
+};
+
+Executable::Executable(std::shared_ptr<const PlannedGraph> planned)
+    : planned_(std::move(planned)), graph_(*planned_->graph), plan_(planned_->plan) {
+  ExecutableBuilder(*this).run();
+}
+
+Executable::~Executable() {
+  for (const auto& frame : frames_) wait_for_lanes(*frame);
+}
+
+const Prepared& Executable::for_one_thread(size_t step) {
+  const std::lock_guard lock(single_mutex_);
+  Ref<Prepared>& p = single_[step];
+  if (!p) {
+    const Step& s = steps_[step];
+    p = prepare_step(graph_, graph_.node(s.node), *s.kernel, *s.device, 1);
+  }
+  return *p;
+}
+
+}  // namespace tandem

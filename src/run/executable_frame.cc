@@ -1,0 +1,172 @@
+// Frames of an Executable: making them, handing them to calls, and binding addresses of
+// arguments, results and variables.
+#include "run/executable_frame.h"
+
+#include <cstring>
+
+#include "device/runtime.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+namespace {
+size_t idx(int32_t i) { return static_cast<size_t>(i); }
+
+void* plus(void* p, int64_t offset) { return static_cast<std::byte*>(p) + offset; }
+}  // namespace
+
+std::unique_ptr<Executable::Frame> Executable::make_frame() {
+  auto f = std::make_unique<Frame>();
+  f->table = table_;
+  f->arenas.resize(spaces_.size());
+  f->arena_addresses.assign(spaces_.size(), nullptr);
+  for (size_t s = 0; s < spaces_.size(); ++s) {
+    if (!plan_.spaces[s].bytes) continue;
+    f->arenas[s] =
+        Buffer::allocate(*spaces_[s], static_cast<size_t>(plan_.spaces[s].bytes));
+    f->arena_addresses[s] = f->leases.address(f->arenas[s]);
+  }
+  for (size_t i = 0; i < arena_patches_.size(); ++i) {
+    const Patch& p = arena_patches_[i];
+    f->table[p.slot] = plus(f->arena_addresses[idx(arena_spaces_[i])], p.offset);
+  }
+  for (const Step& s : steps_) {
+    LaunchArgs a{f->table.data() + s.in, f->table.data() + s.out, nullptr, nullptr};
+    if (s.workspace != Step::kNoSlot) a.workspace = f->table[s.workspace];
+    f->args.push_back(a);
+  }
+  f->parameters.assign(parameter_patches_.size(), nullptr);
+  f->results.assign(result_patches_.size(), nullptr);
+  f->variables.assign(variables_.size(), nullptr);
+  f->handles.resize(static_cast<size_t>(plan_.num_handles));
+  f->parameter_handles.resize(parameter_patches_.size());
+  f->result_handles.resize(result_patches_.size());
+  f->result_tensors.resize(result_patches_.size());
+  f->done.resize(segments_.size());
+  f->captured.resize(segments_.size());
+  f->lane_end.resize(plan_.lanes.size());
+  for (const auto& child : children_) {
+    f->children.push_back(child->make_frame());
+    f->loops.emplace_back();
+  }
+  return f;
+}
+
+Executable::Frame& Executable::acquire() {
+  if (Frame* f = spare_.exchange(nullptr, std::memory_order_acquire)) return *f;
+  const std::lock_guard lock(frames_mutex_);
+  if (!idle_.empty()) {
+    Frame* f = idle_.back();
+    idle_.pop_back();
+    return *f;
+  }
+  frames_.push_back(make_frame());
+  return *frames_.back();
+}
+
+void Executable::release(Frame& frame) {
+  Frame* none = nullptr;
+  if (spare_.compare_exchange_strong(none, &frame, std::memory_order_release)) return;
+  const std::lock_guard lock(frames_mutex_);
+  idle_.push_back(&frame);
+}
+
+int64_t Executable::frame_bytes(const std::string& device) const {
+  const std::lock_guard lock(frames_mutex_);
+  int64_t sum = 0;
+  for (const auto& f : frames_) {
+    for (const auto& arena : f->arenas) {
+      if (arena && arena->device().full_name() == device) {
+        sum += static_cast<int64_t>(arena->bytes());
+      }
+    }
+  }
+  return sum;
+}
+
+int64_t Executable::launches(const std::string& device) const {
+  int64_t count = 0;
+  for (const Segment& s : segments_) {
+    if (!s.host && !s.copy && !s.side && plan_.lanes[idx(s.lane)].device == device)
+      ++count;
+  }
+  return count;
+}
+
+void Executable::wait_for_lanes(Frame& frame) {
+  for (TimePoint& t : frame.lane_end) t.host_wait();
+  for (size_t i = 0; i < frame.children.size(); ++i) {
+    children_[i]->wait_for_lanes(*frame.children[i]);
+  }
+}
+
+void Executable::bind(Frame& f, const Values& values) {
+  const auto apply = [&f](const std::vector<std::vector<Patch>>& patches,
+                          std::span<void* const> given, std::vector<void*>& bound) {
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i] == bound[i]) continue;
+      bound[i] = given[i];
+      for (const Patch& p : patches[i]) f.table[p.slot] = plus(given[i], p.offset);
+    }
+  };
+  apply(parameter_patches_, values.parameters, f.parameters);
+  apply(result_patches_, values.results, f.results);
+  apply(variable_patches_, values.variables, f.variables);
+}
+
+namespace {
+
+// The contents of a variable in memory that nobody else reads, so that they may be
+// overwritten.
+Tensor duplicate(const TensorImpl& t, Device& device) {
+  Tensor fresh = make_tensor(device, t.dtype, t.shape);
+  const size_t bytes = t.bytes();
+  if (!bytes) return fresh;
+  LeaseSet leases;
+  if (device.is_host()) {
+    t.buffer->host_wait();
+    std::memcpy(fresh.impl()->data(), t.data(), bytes);
+  } else {
+    device.compute().wait(t.buffer->ready());
+    const TimePoint done = device.copy(device.compute(), fresh.impl()->address(leases),
+                                       t.address(leases), bytes);
+    t.buffer->add_use(done);
+    fresh.impl()->buffer->set_ready(done);
+  }
+  return fresh;
+}
+
+}  // namespace
+
+void Executable::bind_variables(Frame& f) {
+  LeaseSet leases;
+  bool moved = false;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    VariableImpl& v = *variables_[i].impl()->variable;
+    if (written_[i]) {
+      const TensorImpl& t = *v.value.impl();
+      if (v.value.header().use_count() != 1 || t.buffer.use_count() != 1 ||
+          t.buffer->is_foreign()) {
+        v.value = duplicate(t, *v.device);
+      }
+    }
+    const TensorImpl& t = *v.value.impl();
+    if (v.device->is_host()) {
+      t.buffer->host_wait();
+    } else {
+      v.device->compute().wait(t.buffer->ready());
+    }
+    void* now = t.address(leases);
+    if (now == f.variables[i]) continue;
+    // Work of the last call may still be using the old addresses.
+    if (!moved && has_async_ && !f.fresh) wait_for_lanes(f);
+    moved = true;
+    f.variables[i] = now;
+    for (const Patch& p : variable_patches_[i]) f.table[p.slot] = plus(now, p.offset);
+  }
+  if (moved) {
+    for (auto& c : f.captured) c.reset();
+  }
+}
+
+}  // namespace tandem

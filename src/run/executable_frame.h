@@ -1,0 +1,87 @@
+// The parts of an Executable: steps and segments, fixed when it is built, and frames, one
+// per call that is under way. Internal to run/executable*.cc.
+#pragma once
+
+#include "run/executable.h"
+
+namespace tandem {
+
+/// A launch with everything that does not change between calls.
+struct Executable::Step {
+  enum class Kind : uint8_t { kKernel, kCopy, kList, kBranch, kLoop };
+  Kind kind = Kind::kKernel;
+  int32_t index = 0;  // in the plan
+  int32_t node = 0;
+  const Kernel* kernel = nullptr;
+  Ref<Prepared> prepared;
+  int32_t threads = 1;
+  size_t in = 0;         // first input in the address table
+  size_t out = 0;        // first output
+  size_t workspace = 0;  // slot, or kNoSlot
+  Device* device = nullptr;
+  const char* name = "";
+  int32_t child = -1;  // first of the node's sub-graphs among the children
+  static constexpr size_t kNoSlot = ~size_t{0};
+};
+
+/// Steps in a row on one lane: run by the host, launched as one, or a single copy.
+struct Executable::Segment {
+  int32_t lane = 0;
+  size_t begin = 0;
+  size_t end = 0;
+  bool host = true;
+  bool copy = false;
+  bool side = false;  // on a thread of the runtime, joined before the call returns
+  bool first = true;  // of its lane
+  std::vector<size_t> waits;  // segments of other lanes
+};
+
+/// What comes from outside: addresses on the devices of the values, and lists.
+struct Executable::Values {
+  std::span<void* const> parameters;
+  std::span<void* const> results;
+  std::span<void* const> variables;
+};
+
+/// The memory and addresses of one call at a time.
+struct Executable::Frame {
+  std::vector<Ref<Buffer>> arenas;  // by space; null: nothing needed
+  std::vector<void*> arena_addresses;
+  LeaseSet leases;
+  std::vector<void*> table;
+  std::vector<LaunchArgs> args;                       // by step
+  std::vector<void*> parameters, results, variables;  // as bound now
+  std::vector<Tensor> handles;                        // lists
+  std::vector<Tensor> parameter_handles, result_handles;
+  std::vector<Tensor> result_tensors;               // of the last call
+  std::vector<Tensor> arguments;                    // alive until lanes are done
+  std::vector<TimePoint> done;                      // by segment
+  std::vector<std::unique_ptr<Captured>> captured;  // by segment
+  std::vector<TimePoint> lane_end;                  // by lane, as far as given out
+  std::vector<TimePoint> previous_end;              // by lane, of the call before
+  std::vector<std::unique_ptr<Frame>> children;     // by child executable
+  struct LoopState {
+    std::vector<Ref<Buffer>> buffers[2];
+    std::vector<void*> addresses[2];
+  };
+  std::vector<std::unique_ptr<LoopState>> loops;  // by child executable
+  bool single = false;                            // this call runs on one thread
+  bool fresh = true;                              // addresses have never been bound
+
+  // A failure on a lane: later work of the call does nothing.
+  std::atomic<bool> failed{false};
+  std::mutex error_mutex;
+  std::exception_ptr error;
+  void fail(std::exception_ptr e) {
+    const std::lock_guard lock(error_mutex);
+    if (!error) error = std::move(e);
+    failed.store(true, std::memory_order_release);
+  }
+  std::exception_ptr take_error() {
+    const std::lock_guard lock(error_mutex);
+    failed.store(false, std::memory_order_release);
+    return std::exchange(error, nullptr);
+  }
+};
+
+}  // namespace tandem

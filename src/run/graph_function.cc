@@ -1,0 +1,426 @@
+#include "run/graph_function.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "base/recorder.h"
+#include "device/runtime.h"
+#include "graph/passes/fusion.h"
+#include "graph/rewriter.h"
+#include "graph/states.h"
+#include "run/boundary.h"
+#include "run/graph_interpreter.h"
+#include "run/installed_plans.h"
+#include "run/stages.h"
+#include "run/tape.h"
+#include "tandem/device.h"
+#include "tensor/tensor_list.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+namespace {
+
+struct ArgumentKey {
+  DType dtype = DType::kInvalid;
+  Shape shape;
+  Device* device = nullptr;
+  PartialValue value;  // where it matters
+  friend bool operator==(const ArgumentKey&, const ArgumentKey&) = default;
+};
+
+bool is_state(const Graph& g, int32_t node) { return g.node(node).outputs[0].state; }
+
+// The parameters whose contents reach an input that decides shapes.
+std::vector<char> find_deciding_parameters(const Graph& g) {
+  std::vector<char> decides(g.nodes().size(), 0);
+  for (int32_t i = g.size(); i-- > 0;) {
+    const Node& n = g.node(i);
+    for (size_t k = 0; k < n.inputs.size(); ++k) {
+      if (!n.inputs[k].defined()) continue;
+      const bool host =
+          n.kind == Node::Kind::kOp && n.op->input_def(static_cast<int>(k)).host;
+      const bool small = is_integer(g.info(n.inputs[k]).dtype);
+      if (host || (decides[static_cast<size_t>(i)] && small)) {
+        decides[static_cast<size_t>(n.inputs[k].node)] = 1;
+      }
+    }
+  }
+  std::vector<char> result;
+  for (int32_t p : g.parameters()) {
+    if (!is_state(g, p)) result.push_back(decides[static_cast<size_t>(p)]);
+  }
+  return result;
+}
+
+// A sub-graph as a function of its own: its state parameters become variables, results
+// that it does not make are left out.
+GraphPtr callable(GraphPtr graph) {
+  const bool states = std::any_of(graph->parameters().begin(), graph->parameters().end(),
+                                  [&](int32_t p) { return is_state(*graph, p); });
+  const bool absent = std::any_of(graph->results().begin(), graph->results().end(),
+                                  [](ValueRef v) { return !v.defined(); });
+  if (!states && !absent) return graph;
+  GraphRewriter r(*graph);
+  for (int32_t i = 0; i < graph->size(); ++i) {
+    const Node& n = graph->node(i);
+    if (n.kind == Node::Kind::kParameter && n.outputs[0].state) {
+      r.replace({i, 0}, r.to().add_variable(n.constant));
+    } else {
+      r.copy(i);
+    }
+  }
+  Graph made = r.finish();
+  std::vector<ValueRef> results;
+  for (ValueRef v : made.results()) {
+    if (!v.defined()) continue;
+    if (!made.info(v).state) {
+      results.push_back(v);
+    } else if (made.node(v.node).kind != Node::Kind::kVariable) {
+      made.final_states().push_back(v);
+    }
+  }
+  made.results() = std::move(results);
+  return std::make_shared<const Graph>(std::move(made));
+}
+
+// By result that is no state: whether the graph makes it.
+std::vector<char> find_made(const Graph& graph) {
+  std::vector<char> made;
+  for (ValueRef v : graph.results()) {
+    if (!v.defined() || !graph.info(v).state) made.push_back(v.defined());
+  }
+  return made;
+}
+
+// Parameters whose contents are part of the key are constants of the plan.
+Graph set_values(const Graph& graph, const std::vector<Tensor>& values) {
+  GraphRewriter r(graph);
+  size_t number = 0;
+  for (int32_t i = 0; i < graph.size(); ++i) {
+    r.copy(i);
+    if (graph.node(i).kind != Node::Kind::kParameter) continue;
+    const Tensor& value = values[number++];
+    if (value.defined())
+      r.replace({i, 0}, r.to().add_constant(value, graph.node(i).name));
+  }
+  return r.finish();
+}
+
+}  // namespace
+
+struct GraphFunction::Key {
+  std::vector<ArgumentKey> arguments;
+  std::vector<Shape> variable_shapes;
+  bool deterministic = false;
+  int threads = 0;
+};
+
+struct GraphFunction::Compiled {
+  Key key;
+  std::unique_ptr<InstalledPlans> plans;
+  PassTrace passes;
+  FusionNotes notes;
+  double optimize_ms = 0, plan_ms = 0;
+  // Left over when sizes depend on data.
+  bool whole = true;
+  std::unique_ptr<Boundary> boundary;
+  std::vector<StageInput> boundary_inputs, rest_inputs;
+  std::unique_ptr<GraphFunction> rest;
+
+  bool fits(std::span<const Tensor> arguments, const std::vector<char>& value_matters,
+            const std::vector<Tensor>& open_variables) const;
+  std::vector<Tensor> run(std::span<const Tensor> arguments);
+};
+
+bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
+                                   const std::vector<char>& value_matters,
+                                   const std::vector<Tensor>& open_variables) const {
+  if (key.deterministic != config::op_determinism_enabled()) return false;
+  if (key.threads != Runtime::get().cpu().team()->threads()) return false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const TensorImpl& t = *arguments[i].impl();
+    const ArgumentKey& k = key.arguments[i];
+    if (t.dtype != k.dtype || t.device != k.device || !(t.shape == k.shape)) return false;
+    if (value_matters[i] && !k.value.empty() &&
+        !(host_ints(arguments[i], "argument") == k.value)) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < open_variables.size(); ++i) {
+    VariableImpl& v = variable_of(open_variables[i]);
+    const VariableHold hold(v, VariableHold::Mode::kShared);
+    if (!(v.value.shape() == key.variable_shapes[i])) return false;
+  }
+  return true;
+}
+
+std::vector<Tensor> GraphFunction::Compiled::run(std::span<const Tensor> arguments) {
+  std::vector<Tensor> results = plans->current().run(arguments);
+  if (whole) return results;
+  std::vector<Tensor> sizes;
+  const auto gather = [&](const std::vector<StageInput>& inputs) {
+    std::vector<Tensor> list;
+    for (const StageInput& in : inputs) {
+      const auto i = static_cast<size_t>(in.index);
+      list.push_back(in.from == StageInput::From::kArgument  ? arguments[i]
+                     : in.from == StageInput::From::kPlanned ? results[i]
+                                                             : sizes[i]);
+    }
+    return list;
+  };
+  sizes = boundary->run(gather(boundary_inputs));
+  return rest->run(gather(rest_inputs));
+}
+
+GraphFunction::GraphFunction(GraphPtr graph, GraphFunctionOptions options)
+    : made_(find_made(*graph)), graph_(callable(std::move(graph))), options_(options) {
+  value_matters_ = find_deciding_parameters(*graph_);
+  std::vector<VariableImpl*> variables;
+  for (const Node& n : graph_->nodes()) {
+    if (n.kind != Node::Kind::kVariable) continue;
+    VariableImpl& v = variable_of(n.constant);
+    variables.push_back(&v);
+    if (!v.shape.is_known()) open_variables_.push_back(n.constant);
+  }
+  join_variable_locks(variables);
+}
+
+GraphFunction::~GraphFunction() = default;
+
+int64_t GraphFunction::plans() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int64_t>(compiled_.size());
+}
+
+// ---- Finding and making plans
+
+GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) {
+  Compiled* last = last_.load(std::memory_order_seq_cst);
+  if (last && last->fits(arguments, value_matters_, open_variables_)) return *last;
+  const std::lock_guard lock(mutex_);
+  for (size_t i = compiled_.size(); i-- > 0;) {
+    if (!compiled_[i]->fits(arguments, value_matters_, open_variables_)) continue;
+    std::rotate(compiled_.begin() + static_cast<std::ptrdiff_t>(i),
+                compiled_.begin() + static_cast<std::ptrdiff_t>(i) + 1, compiled_.end());
+    last_.store(compiled_.back().get(), std::memory_order_seq_cst);
+    return *compiled_.back();
+  }
+  Key key;
+  key.deterministic = config::op_determinism_enabled();
+  key.threads = Runtime::get().cpu().team()->threads();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const TensorImpl& t = *arguments[i].impl();
+    ArgumentKey k{t.dtype, t.shape, t.device, {}};
+    if (value_matters_[i] && is_integer(t.dtype) && t.shape.rank() <= 1 &&
+        t.shape.num_elements() <= kMaxHostValues) {
+      k.value = host_ints(arguments[i], "argument");
+    }
+    key.arguments.push_back(std::move(k));
+  }
+  for (const Tensor& handle : open_variables_) {
+    VariableImpl& v = variable_of(handle);
+    const VariableHold hold(v, VariableHold::Mode::kShared);
+    key.variable_shapes.push_back(v.value.shape());
+  }
+  std::unique_ptr<Compiled> made = compile(key, arguments);
+  made->key = std::move(key);
+  compiled_.push_back(std::move(made));
+  last_.store(compiled_.back().get(), std::memory_order_seq_cst);
+  if (static_cast<int64_t>(compiled_.size()) > options_.max_plans) {
+    retired_.push_back(std::move(compiled_.front()));
+    has_retired_.store(true, std::memory_order_relaxed);
+    compiled_.erase(compiled_.begin());
+  }
+  return *compiled_.back();
+}
+
+std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
+    const Key& key, std::span<const Tensor> arguments) {
+  auto made = std::make_unique<Compiled>();
+  const int64_t begin = recorder::now_ns();
+  std::vector<TensorInfo> infos;
+  std::vector<Tensor> values;
+  std::vector<Device*> devices;
+  for (size_t i = 0; i < key.arguments.size(); ++i) {
+    const ArgumentKey& k = key.arguments[i];
+    TensorInfo info;
+    info.dtype = k.dtype;
+    info.shape = k.shape;
+    info.value = k.value;
+    info.has_value = !k.value.empty();
+    infos.push_back(std::move(info));
+    values.push_back(k.value.empty() ? Tensor() : arguments[i].to_host());
+    devices.push_back(k.device);
+  }
+  Graph graph = specialize(set_values(*graph_, values), infos);
+  const auto run_node = [](const Node& node, std::span<const Tensor> inputs) {
+    const DeviceScope host("/CPU:0");
+    return interpret_node(node, inputs);
+  };
+  const Evaluate evaluate(run_node);
+  if (options_.optimize) {
+    PassOptions passes;
+    passes.evaluate = &evaluate;
+    graph = tandem::optimize(graph, passes, &made->passes);
+  } else {
+    // Host inputs must be constants all the same.
+    graph = fold_constants(inline_calls(graph), nullptr);
+  }
+  Stages stages = cut_stages(graph);
+  if (options_.optimize) {
+    stages.planned = fuse(stages.planned, cpu_fusion_target(), &made->notes);
+  }
+  made->optimize_ms = static_cast<double>(recorder::now_ns() - begin) / 1e6;
+
+  PlanOptions plan;
+  plan.deterministic = key.deterministic;
+  plan.measure_kernels = options_.measure_kernels && options_.optimize;
+  made->plans = std::make_unique<InstalledPlans>(std::move(stages.planned),
+                                                 std::move(devices), plan);
+  made->plan_ms = made->plans->current().planned().plan.plan_ms;
+  made->whole = stages.whole;
+  if (!stages.whole) {
+    made->boundary = std::make_unique<Boundary>(std::move(stages.boundary), options_);
+    made->boundary_inputs = std::move(stages.boundary_inputs);
+    made->rest_inputs = std::move(stages.rest_inputs);
+    made->rest = std::make_unique<GraphFunction>(
+        std::make_shared<const Graph>(std::move(stages.rest)), options_);
+  }
+  return made;
+}
+
+// While one lives, nothing that find() returns is freed.
+class GraphFunction::Active {
+ public:
+  explicit Active(GraphFunction& function) : f_(function) {
+    f_.active_.fetch_add(1, std::memory_order_seq_cst);
+  }
+  Active(const Active&) = delete;
+  Active& operator=(const Active&) = delete;
+  ~Active() {
+    if (f_.active_.fetch_sub(1, std::memory_order_seq_cst) == 1) f_.free_retired();
+  }
+
+ private:
+  GraphFunction& f_;
+};
+
+void GraphFunction::check_count(std::span<const Tensor> arguments) const {
+  if (arguments.size() == value_matters_.size()) return;
+  throw InvalidArgumentError(fmt::format("{}: takes {} arguments, got {}", graph_->name(),
+                                         value_matters_.size(), arguments.size()));
+}
+
+std::vector<Tensor> GraphFunction::run(std::span<const Tensor> arguments) {
+  check_count(arguments);
+  const PauseRecording pause;
+  const Active active(*this);
+  std::vector<Tensor> filled;
+  if (std::any_of(arguments.begin(), arguments.end(),
+                  [](const Tensor& t) { return !t.defined(); })) {
+    filled = fill_absent(arguments);
+    arguments = filled;
+  }
+  std::vector<Tensor> results = find(arguments).run(arguments);
+  if (results.size() == made_.size()) return results;
+  std::vector<Tensor> all;
+  size_t next = 0;
+  for (char made : made_) all.push_back(made ? std::move(results[next++]) : Tensor());
+  return all;
+}
+
+// What a branch that did not run would have made: nobody uses it, but it needs a form.
+std::vector<Tensor> GraphFunction::fill_absent(std::span<const Tensor> arguments) const {
+  std::vector<Tensor> filled(arguments.begin(), arguments.end());
+  size_t number = 0;
+  for (int32_t p : graph_->parameters()) {
+    if (is_state(*graph_, p)) continue;
+    Tensor& t = filled[number++];
+    if (t.defined()) continue;
+    const ValueInfo& info = graph_->node(p).outputs[0];
+    if (info.dtype == DType::kVariant) {
+      t = make_list_tensor(TensorList(DType::kFloat32, Shape::unknown(), 0));
+      continue;
+    }
+    Shape shape = info.shape.has_rank() ? info.shape : Shape{};
+    for (int d = 0; d < shape.rank(); ++d) shape.set(d, std::max<int64_t>(shape[d], 1));
+    t = make_tensor(Runtime::get().cpu(), info.dtype, shape);
+    std::fill_n(static_cast<std::byte*>(t.impl()->data()), t.impl()->bytes(),
+                std::byte{0});
+  }
+  return filled;
+}
+
+// Called by the last call under way: nobody else can be using what was retired, unless a
+// new call has begun, which finds only what is kept.
+void GraphFunction::free_retired() {
+  if (!has_retired_.load(std::memory_order_relaxed)) return;
+  std::vector<std::unique_ptr<Compiled>> gone;
+  const std::lock_guard lock(mutex_);
+  if (active_.load(std::memory_order_seq_cst) != 0) return;
+  gone.swap(retired_);
+  has_retired_.store(false, std::memory_order_relaxed);
+}
+
+std::shared_ptr<const PlannedGraph> GraphFunction::plan(std::span<const Tensor> arguments,
+                                                        const PlanOptions& options) {
+  check_count(arguments);
+  const Active active(*this);
+  return find(arguments).plans->plan(options);
+}
+
+size_t GraphFunction::install(std::span<const Tensor> arguments,
+                              std::shared_ptr<const PlannedGraph> plan) {
+  check_count(arguments);
+  const Active active(*this);
+  return find(arguments).plans->install(std::move(plan));
+}
+
+void GraphFunction::use(std::span<const Tensor> arguments, size_t number) {
+  check_count(arguments);
+  const Active active(*this);
+  find(arguments).plans->use(number);
+}
+
+size_t GraphFunction::installed(std::span<const Tensor> arguments) {
+  check_count(arguments);
+  const Active active(*this);
+  return find(arguments).plans->size();
+}
+
+std::string GraphFunction::explain() const {
+  const std::lock_guard lock(mutex_);
+  if (compiled_.empty()) return {};
+  const Compiled& c = *compiled_.back();
+  std::string text = fmt::format("passes took {:.1f} ms, the plan {:.1f} ms\n",
+                                 c.optimize_ms, c.plan_ms);
+  text += c.passes.text();
+  for (const FusionNote& n : c.notes) text += fmt::format("  {}: {}\n", n.node, n.text);
+  text += tandem::explain(c.plans->current().planned());
+  for (Device* d : Runtime::get().devices()) {
+    if (const int64_t n = c.plans->current().launches(d->full_name())) {
+      text += fmt::format("  captured launches on {}: {}\n", d->short_name(), n);
+    }
+  }
+  if (!c.whole) {
+    text += "sizes that depend on data cut the plan here:\n" + c.boundary->describe();
+    text += c.rest->explain();
+  }
+  return text;
+}
+
+std::string GraphFunction::dump() const {
+  const std::lock_guard lock(mutex_);
+  return compiled_.empty() ? graph_->dump()
+                           : compiled_.back()->plans->current().planned().graph->dump();
+}
+std::string GraphFunction::dot() const {
+  const std::lock_guard lock(mutex_);
+  return compiled_.empty() ? graph_->dot()
+                           : compiled_.back()->plans->current().planned().graph->dot();
+}
+
+}  // namespace tandem

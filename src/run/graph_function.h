@@ -1,0 +1,82 @@
+// GraphFunction: a traced graph that can be called with tensors. For each new set of
+// shapes it specialises, optimises, plans and builds an executable, and keeps that. Sizes
+// that depend on data cut it into stages (design, decision 24): what can be planned runs
+// as a plan, then the ops that decide sizes, then the rest, planned for those sizes. Any
+// thread.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/passes/passes.h"
+#include "run/executable.h"
+
+namespace tandem {
+
+struct GraphFunctionOptions {
+  bool optimize = true;
+  bool measure_kernels = true;
+  int64_t max_plans = 64;
+};
+
+class GraphFunction {
+ public:
+  explicit GraphFunction(GraphPtr graph, GraphFunctionOptions options = {});
+  GraphFunction(const GraphFunction&) = delete;
+  GraphFunction& operator=(const GraphFunction&) = delete;
+  ~GraphFunction();
+
+  const Graph& graph() const { return *graph_; }
+
+  /// Arguments in the order of the parameters that are not states; results that are no
+  /// states, undefined where the graph leaves one out. Nothing is recorded on tapes.
+  std::vector<Tensor> run(std::span<const Tensor> arguments);
+
+  // ---- Several plans for arguments of one kind (see run/installed_plans.h). Number 0 is
+  // the function's own.
+  /// Plans what the function runs for these arguments in another way.
+  std::shared_ptr<const PlannedGraph> plan(std::span<const Tensor> arguments,
+                                           const PlanOptions& options);
+  /// Makes a plan ready to be used; returns its number.
+  size_t install(std::span<const Tensor> arguments,
+                 std::shared_ptr<const PlannedGraph> plan);
+  /// Calls that begin from now on use the plan of that number.
+  void use(std::span<const Tensor> arguments, size_t number);
+  size_t installed(std::span<const Tensor> arguments);
+
+  /// About the last plan that was used; empty before the first.
+  std::string explain() const;
+  std::string dump() const;
+  std::string dot() const;
+  /// Plans that are kept now.
+  int64_t plans() const;
+
+ private:
+  struct Compiled;
+  struct Key;
+  class Active;
+  void check_count(std::span<const Tensor> arguments) const;
+  Compiled& find(std::span<const Tensor> arguments);
+  std::unique_ptr<Compiled> compile(const Key& key, std::span<const Tensor> arguments);
+  std::vector<Tensor> fill_absent(std::span<const Tensor> arguments) const;
+  void free_retired();
+
+  const std::vector<char> made_;  // by result: a branch may leave some out
+  GraphPtr graph_;
+  const GraphFunctionOptions options_;
+  std::vector<char> value_matters_;     // by parameter: its contents decide shapes
+  std::vector<Tensor> open_variables_;  // whose declared shape leaves dimensions open
+
+  std::atomic<Compiled*> last_{nullptr};
+  std::atomic<int64_t> active_{0};                   // calls under way
+  mutable std::mutex mutex_;                         // guards what follows
+  std::vector<std::unique_ptr<Compiled>> compiled_;  // most recently found last
+  std::vector<std::unique_ptr<Compiled>> retired_;   // freed when no call is under way
+  std::atomic<bool> has_retired_{false};
+};
+
+}  // namespace tandem
