@@ -1,0 +1,233 @@
+#include "device/cuda/cuda_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/recorder.h"
+#include "tandem/error.h"
+
+namespace tandem::cuda {
+namespace {
+
+struct Devices {
+  std::mutex mutex;
+  std::vector<CudaDevice*> list;
+};
+Devices& devices() {
+  static Devices* const all = new Devices;
+  return *all;
+}
+
+Device::Info cuda_info(Device::Info info) {
+  info.platform = cuda_platform();
+  info.host_memory = false;
+  info.emulated = false;
+  return info;
+}
+
+void record_copy(const char* name, const Stream& stream, int64_t begin, size_t bytes) {
+  if (!begin) return;
+  recorder::record(recorder::Kind::kCopy, name, recorder::intern(stream.lane()), begin,
+                   recorder::now_ns(), static_cast<int64_t>(bytes));
+}
+
+CUdeviceptr address_of(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
+
+}  // namespace
+
+Platform cuda_platform() {
+  static const Platform platform = platform_id("cuda");
+  return platform;
+}
+
+CudaDevice* device_of(const void* address) {
+  Devices& all = devices();
+  std::lock_guard lock(all.mutex);
+  for (CudaDevice* device : all.list) {
+    if (static_cast<CudaAllocator&>(device->allocator()).holds(address)) return device;
+  }
+  return nullptr;
+}
+
+CudaDevice::CudaDevice(Options options)
+    : Device(cuda_info(options.request.info)),
+      options_(std::move(options)),
+      allocator_(
+          {.device = full_name(),
+           .allocator = type() + "_" + std::to_string(index()) + "_cuda",
+           .lane = short_name(),
+           .total = options_.memory_bytes,
+           .limit = options_.request.memory_limit,
+           .activate = [this] { activate(); },
+           .memory = [this] { return std::make_unique<DriverMemory>(options_.device); }}),
+      compute_({.lane = recorder::intern(short_name() + "/compute"), .device = this}),
+      copy_in_({.lane = recorder::intern(short_name() + "/copy_in"),
+                .device = this,
+                .reports = false}),
+      copy_out_({.lane = recorder::intern(short_name() + "/copy_out"), .device = this}) {
+  Devices& all = devices();
+  std::lock_guard lock(all.mutex);
+  all.list.push_back(this);
+}
+
+CudaDevice::~CudaDevice() {
+  shutdown();
+  Devices& all = devices();
+  std::lock_guard lock(all.mutex);
+  std::erase(all.list, this);
+}
+
+void CudaDevice::open() {
+  const DriverApi& api = driver();
+  check(api.cuDevicePrimaryCtxRetain(&context_, options_.device), "making a context");
+  check(api.cuCtxSetCurrent(context_), "making a context current");
+  api.cuDeviceGetAttribute(&multiprocessors_, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                           options_.device);
+  void* host = nullptr;
+  check(api.cuMemHostAlloc(&host, sizeof(Report), CU_MEMHOSTALLOC_DEVICEMAP),
+        "page-locking memory for error reports");
+  reported_ = new (host) Report;
+  CUdeviceptr mapped = 0;
+  check(api.cuMemHostGetDevicePointer(&mapped, host, 0), "mapping error reports");
+  check(api.cuMemAlloc(&flags_, sizeof(ReportFlags)), "allocating error reports");
+  for (CudaStream* stream : {&compute_, &copy_in_, &copy_out_}) stream->open();
+  ReportFlags flags;
+  flags.host = mapped;
+  check(api.cuMemcpyHtoDAsync(flags_, &flags, sizeof(flags), compute_.native()),
+        "preparing error reports");
+  check(api.cuStreamSynchronize(compute_.native()), "preparing error reports");
+}
+
+void CudaDevice::activate() {
+  if (shut_) return;
+  std::call_once(opened_, [this] { open(); });
+  if (is_lost_) {
+    std::lock_guard lock(mutex_);
+    std::rethrow_exception(lost_);
+  }
+  check(driver().cuCtxSetCurrent(context_), "making a context current");
+}
+
+bool CudaDevice::enter() noexcept {
+  return !shut_ && !is_lost_ && context_ &&
+         driver().cuCtxSetCurrent(context_) == CUDA_SUCCESS;
+}
+
+void CudaDevice::lost(CUresult result, const std::string& where) {
+  if (result == CUDA_ERROR_DEINITIALIZED || shut_) return;  // the process exits
+  std::lock_guard lock(mutex_);
+  if (is_lost_) return;
+  lost_ = std::make_exception_ptr(InternalError(
+      full_name() + " cannot be used any more: " + describe(result) + " seen on " +
+      where + ". Start the program again; TANDEM_SYNC=1 names the op that did it."));
+  is_lost_ = true;
+}
+
+void CudaDevice::throw_reported() {
+  if (shut_) return;
+  if (is_lost_) {
+    std::lock_guard lock(mutex_);
+    std::rethrow_exception(lost_);
+  }
+  const auto* seen = static_cast<const volatile int32_t*>(&reported_->code);
+  if (*seen == 0) return;
+  Report report;
+  {
+    std::lock_guard lock(mutex_);
+    if (*seen == 0) return;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    report = *reported_;
+    *reported_ = Report{};
+    driver().cuMemsetD8Async(flags_, 0, sizeof(Report), compute_.native());
+  }
+  throw InvalidArgumentError(words_for(report));
+}
+
+void CudaDevice::synchronize() {
+  if (!context_) return;
+  for (CudaStream* stream : {&compute_, &copy_in_, &copy_out_}) {
+    stream->wait_quietly(stream->now().sequence);
+  }
+  throw_reported();
+  for (CudaStream* stream : {&compute_, &copy_in_, &copy_out_}) {
+    if (auto error = stream->take_error()) std::rethrow_exception(error);
+  }
+}
+
+void CudaDevice::shutdown() {
+  if (shut_ || !context_) return;
+  try {
+    for (CudaStream* stream : {&copy_in_, &compute_, &copy_out_}) stream->close();
+  } catch (...) {
+    // A lost device has nothing to finish.
+  }
+  shut_ = true;
+}
+
+TimePoint CudaDevice::copy(Stream& stream, void* to, const void* from, size_t bytes) {
+  const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
+  auto& native = static_cast<CudaStream&>(stream);
+  CudaDevice* const target = device_of(to);
+  CudaDevice* const source = device_of(from);
+  if (bytes == 0) return stream.now();
+  TimePoint done;
+  if (!target) {
+    done = copy_to_host(native, to, from, bytes);
+  } else if (!source) {
+    done = copy_to_gpu(native, to, from, bytes);
+  } else {
+    done = native.submit([=](const StreamContext& context) {
+      auto* const on = static_cast<CUstream>(context.native);
+      const bool same = target->context() == source->context();
+      check(same ? driver().cuMemcpyDtoDAsync(address_of(to), address_of(from), bytes, on)
+                 : driver().cuMemcpyPeerAsync(address_of(to), target->context(),
+                                              address_of(from), source->context(), bytes,
+                                              on),
+            "copying on the GPU");
+    });
+  }
+  record_copy(!target ? "D2H" : source ? "D2D" : "H2D", stream, begin, bytes);
+  return done;
+}
+
+TimePoint CudaDevice::copy_to_gpu(CudaStream& stream, void* to, const void* from,
+                                  size_t bytes) {
+  activate();
+  TimePoint done;
+  for (size_t at = 0; at < bytes; at += PinnedPool::kBlock) {
+    const size_t n = std::min(PinnedPool::kBlock, bytes - at);
+    std::byte* const block = pinned_.acquire();
+    std::memcpy(block, static_cast<const std::byte*>(from) + at, n);
+    done = stream.submit([=](const StreamContext& context) {
+      check(driver().cuMemcpyHtoDAsync(address_of(to) + at, block, n,
+                                       static_cast<CUstream>(context.native)),
+            "copying to the GPU");
+    });
+    pinned_.lend(block, stream, done.sequence);
+  }
+  return done;
+}
+
+TimePoint CudaDevice::copy_to_host(CudaStream& stream, void* to, const void* from,
+                                   size_t bytes) {
+  activate();
+  TimePoint done;
+  for (size_t at = 0; at < bytes; at += PinnedPool::kBlock) {
+    const size_t n = std::min(PinnedPool::kBlock, bytes - at);
+    std::byte* const block = pinned_.acquire();
+    done = stream.submit([=](const StreamContext& context) {
+      check(driver().cuMemcpyDtoHAsync(block, address_of(from) + at, n,
+                                       static_cast<CUstream>(context.native)),
+            "copying from the GPU");
+    });
+    pinned_.lend(block, stream, done.sequence);
+    stream.when_done(done.sequence, [this, block, to, at, n] {
+      std::memcpy(static_cast<std::byte*>(to) + at, block, n);
+      pinned_.release(block);
+    });
+  }
+  return done;
+}
+
+}  // namespace tandem::cuda

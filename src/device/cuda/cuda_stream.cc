@@ -1,0 +1,190 @@
+#include "device/cuda/cuda_stream.h"
+
+#include <utility>
+
+#include "base/recorder.h"
+#include "device/cuda/cuda_device.h"
+#include "tandem/error.h"
+
+namespace tandem::cuda {
+
+void CudaStream::open() {
+  check(driver().cuStreamCreate(&native_, CU_STREAM_NON_BLOCKING), "making a stream");
+}
+
+void CudaStream::close() {
+  if (closed_ || !native_) return;
+  wait_quietly(submitted_.load());
+  closed_ = true;
+}
+
+StreamContext CudaStream::context(CUstream native) const {
+  return {.device = options_.device, .native = native, .lane = options_.lane};
+}
+
+TimePoint CudaStream::submit(StreamTask task) {
+  options_.device->activate();
+  if (closed_) {
+    throw CancelledError("stream " + lane() +
+                         " takes no more work: its device is shut down (the process "
+                         "exits)");
+  }
+  try {
+    task(context(native_));
+  } catch (...) {
+    fail(std::current_exception());
+  }
+  // The number is given after the work is enqueued: an event recorded for it covers it,
+  // whatever other threads submit meanwhile.
+  return {this, submitted_.fetch_add(1, std::memory_order_acq_rel) + 1};
+}
+
+void CudaStream::fail(std::exception_ptr error) {
+  std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+}
+
+void CudaStream::wait(TimePoint point) {
+  if (point.stream == this || point.passed()) return;
+  auto* other = dynamic_cast<CudaStream*>(point.stream);
+  if (!other) {
+    point.host_wait();
+    return;
+  }
+  options_.device->activate();
+  // Contents that the host still has to move are not there when the event says so.
+  if (other->waits_for_host(point.sequence)) {
+    other->wait_quietly(point.sequence);
+    return;
+  }
+  if (!other->options_.device->enter()) return;
+  std::lock_guard lock(other->mutex_);
+  const CUevent event = other->event_for(point.sequence);
+  options_.device->activate();
+  if (event) check(driver().cuStreamWaitEvent(native_, event, 0), "waiting for an event");
+}
+
+bool CudaStream::waits_for_host(uint64_t sequence) {
+  std::lock_guard lock(mutex_);
+  return !endings_.empty() && endings_.front().sequence <= sequence;
+}
+
+CUevent CudaStream::event_for(uint64_t sequence) {
+  for (const Recorded& r : recorded_) {
+    if (r.sequence >= sequence) return r.event;
+  }
+  const uint64_t covered = submitted_.load(std::memory_order_acquire);
+  CUevent event = nullptr;
+  if (!idle_.empty()) {
+    event = idle_.back();
+    idle_.pop_back();
+  } else if (const CUresult result =
+                 driver().cuEventCreate(&event, CU_EVENT_DISABLE_TIMING)) {
+    finished(result);
+    return nullptr;
+  }
+  if (const CUresult result = driver().cuEventRecord(event, native_)) {
+    idle_.push_back(event);
+    finished(result);
+    return nullptr;
+  }
+  recorded_.push_back({covered, event});
+  return event;
+}
+
+bool CudaStream::finished(CUresult result) {
+  if (result == CUDA_SUCCESS) return true;
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  options_.device->lost(result, lane());
+  return true;
+}
+
+void CudaStream::advance(uint64_t sequence) {
+  while (!endings_.empty() && endings_.front().sequence <= sequence) {
+    endings_.front().done();
+    endings_.pop_front();
+  }
+  if (completed_.load(std::memory_order_relaxed) < sequence) {
+    completed_.store(sequence, std::memory_order_release);
+  }
+}
+
+void CudaStream::retire() {
+  while (!recorded_.empty() && finished(driver().cuEventQuery(recorded_.front().event))) {
+    const Recorded r = recorded_.front();
+    recorded_.pop_front();
+    idle_.push_back(r.event);
+    advance(r.sequence);
+  }
+}
+
+bool CudaStream::passed(uint64_t sequence) {
+  if (has_passed(sequence) || closed_) return true;
+  if (!native_) return true;  // no work was ever given
+  const bool usable = options_.device->enter();
+  std::lock_guard lock(mutex_);
+  if (!usable) advance(submitted_.load(std::memory_order_acquire));
+  if (!has_passed(sequence)) retire();
+  if (has_passed(sequence)) return true;
+  if (!recorded_.empty() && recorded_.back().sequence >= sequence) return false;
+  const uint64_t covered = submitted_.load(std::memory_order_acquire);
+  if (finished(driver().cuStreamQuery(native_))) advance(covered);
+  return has_passed(sequence);
+}
+
+void CudaStream::wait_quietly(uint64_t sequence) {
+  if (has_passed(sequence) || closed_ || !native_) return;
+  const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
+  const bool usable = options_.device->enter();
+  std::unique_lock lock(mutex_);
+  while (!has_passed(sequence)) {
+    const CUevent event = usable ? event_for(sequence) : nullptr;
+    if (!event) {  // the device is lost: nothing will ever finish
+      advance(submitted_.load(std::memory_order_acquire));
+      break;
+    }
+    lock.unlock();
+    const CUresult result = driver().cuEventSynchronize(event);
+    lock.lock();
+    if (result != CUDA_SUCCESS) {
+      finished(result);
+      advance(submitted_.load(std::memory_order_acquire));
+    } else {
+      retire();
+    }
+  }
+  lock.unlock();
+  if (begin) {
+    recorder::record(recorder::Kind::kWait, "wait", options_.lane, begin,
+                     recorder::now_ns(), 0);
+  }
+}
+
+void CudaStream::host_wait(uint64_t sequence) {
+  wait_quietly(sequence);
+  if (options_.reports) options_.device->throw_reported();
+}
+
+void CudaStream::when_done(uint64_t sequence, std::function<void()> done) {
+  std::lock_guard lock(mutex_);
+  if (has_passed(sequence)) {
+    done();
+    return;
+  }
+  // Several threads may come in another order than their numbers.
+  auto at = endings_.end();
+  while (at != endings_.begin() && std::prev(at)->sequence > sequence) --at;
+  endings_.insert(at, {sequence, std::move(done)});
+}
+
+std::exception_ptr CudaStream::take_error() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(error_, nullptr);
+}
+
+void CudaStream::forget_error(const std::exception_ptr& error) {
+  std::lock_guard lock(mutex_);
+  if (error_ == error) error_ = nullptr;
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,93 @@
+// CudaStream: a native stream. Tasks run at once on the caller and enqueue work; events
+// are recorded only when somebody waits for a point that none covers yet. What must
+// happen on the host once work is done (the last step of a copy to pageable memory) is
+// done by whoever first sees that it is done. Owned by its device; any thread.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "device/cuda/driver.h"
+#include "device/stream.h"
+
+namespace tandem::cuda {
+
+class CudaDevice;
+
+class CudaStream final : public Stream {
+ public:
+  struct Options {
+    const char* lane = "";  // lives as long as the process
+    CudaDevice* device = nullptr;
+    /// host_wait() throws the errors that kernels report (a bad index). False for the
+    /// stream of copies to the GPU, which destructors wait for.
+    bool reports = true;
+  };
+  explicit CudaStream(Options options)
+      : Stream(options.lane), options_(std::move(options)) {}
+
+  /// Makes the native stream; the device's context is current.
+  void open();
+  /// Waits for the work; afterwards every point has passed and no work is taken.
+  void close();
+
+  TimePoint submit(StreamTask task) override;
+  std::unique_ptr<Captured> capture(
+      std::function<void(const StreamContext&)> task) override;
+  void wait(TimePoint point) override;
+  TimePoint now() override { return {this, submitted_.load(std::memory_order_acquire)}; }
+  bool passed(uint64_t sequence) override;
+  void host_wait(uint64_t sequence) override;
+  std::exception_ptr take_error() override;
+  void forget_error(const std::exception_ptr& error) override;
+
+  /// Waits without reporting what kernels found wrong.
+  void wait_quietly(uint64_t sequence);
+  /// Calls `done` on some thread once the work up to `sequence` is finished, before
+  /// anybody is told so.
+  void when_done(uint64_t sequence, std::function<void()> done);
+  /// Keeps the first error.
+  void fail(std::exception_ptr error);
+  CUstream native() const { return native_; }
+  StreamContext context(CUstream native) const;
+
+ private:
+  friend class CudaCaptured;
+  struct Recorded {
+    uint64_t sequence;
+    CUevent event;
+  };
+  struct Ending {
+    uint64_t sequence;
+    std::function<void()> done;
+  };
+  bool has_passed(uint64_t sequence) const {
+    return completed_.load(std::memory_order_acquire) >= sequence;
+  }
+  /// The first event at or after `sequence`, recorded now if there is none. Locked.
+  CUevent event_for(uint64_t sequence);
+  /// Looks which events have come to pass. Locked.
+  void retire();
+  /// Runs the endings up to `sequence`, then lets it pass. Locked.
+  void advance(uint64_t sequence);
+  /// What a driver call on the stream returned: true when the work is finished (or the
+  /// device is lost, when nothing will ever finish).
+  bool finished(CUresult result);
+  bool waits_for_host(uint64_t sequence);
+
+  const Options options_;
+  CUstream native_ = nullptr;
+  std::atomic<uint64_t> submitted_{0}, completed_{0};
+  std::atomic<bool> closed_{false};
+
+  std::mutex mutex_;  // guards what follows
+  std::deque<Recorded> recorded_;
+  std::vector<CUevent> idle_;
+  std::deque<Ending> endings_;
+  std::exception_ptr error_;
+};
+
+}  // namespace tandem::cuda

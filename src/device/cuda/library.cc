@@ -1,0 +1,57 @@
+#include "device/cuda/library.h"
+
+#include <filesystem>
+
+#include <dlfcn.h>
+
+#include "base/flags.h"
+
+namespace tandem::cuda {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> library_places() {
+  std::vector<std::string> places;
+  if (const auto given = env_string("TANDEM_CUDA_LIBRARY_PATH")) places.push_back(*given);
+  Dl_info self;
+  if (dladdr(reinterpret_cast<const void*>(&library_places), &self) && self.dli_fname) {
+    // Python packages: nvidia/cu13/lib beside the package this library lies in.
+    fs::path at = fs::path(self.dli_fname).parent_path();
+    for (int up = 0; up < 4 && at.has_parent_path(); ++up, at = at.parent_path()) {
+      std::error_code error;
+      const fs::path found = at / "nvidia" / "cu13" / "lib";
+      if (fs::is_directory(found, error)) places.push_back(found.string());
+    }
+  }
+  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
+    if (const auto home = env_string(variable)) {
+      places.push_back(*home + "/lib64");
+      places.push_back(*home + "/lib");
+    }
+  }
+  for (const char* standard : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"}) {
+    places.emplace_back(standard);
+  }
+  return places;
+}
+
+void* open_library(const std::string& name) {
+  if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  for (const std::string& place : library_places()) {
+    const std::string path = place + "/" + name;
+    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+std::string missing_library() {
+  for (const char* name : {"libnvrtc.so.13", "libcublasLt.so.13"}) {
+    if (open_library(name)) continue;
+    return std::string(name) +
+           " cannot be loaded; install CUDA 13 or the package extra [cuda], or name its "
+           "folder in TANDEM_CUDA_LIBRARY_PATH";
+  }
+  return {};
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,42 @@
+// PinnedPool: blocks of page-locked host memory through which copies between pageable
+// memory and the GPU go, so that no copy makes the host wait for the GPU. Bounded: when
+// all blocks are on their way, acquire() waits for the oldest. Owned by its device; any
+// thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <vector>
+
+#include "device/cuda/cuda_stream.h"
+
+namespace tandem::cuda {
+
+class PinnedPool {
+ public:
+  static constexpr size_t kBlock = 4 << 20;
+  static constexpr size_t kBlocks = 8;
+
+  /// A block that nobody uses.
+  std::byte* acquire();
+  /// The block is on its way in work of `stream` up to `sequence`.
+  void lend(std::byte* block, CudaStream& stream, uint64_t sequence);
+  /// Nobody uses the block any more.
+  void release(std::byte* block);
+
+ private:
+  struct Lent {
+    std::byte* block;
+    CudaStream* stream;
+    uint64_t sequence;
+  };
+  std::mutex mutex_;
+  std::condition_variable idle_changed_;
+  std::vector<std::byte*> idle_;
+  std::deque<Lent> lent_;  // oldest first; freed when their point has passed
+  size_t made_ = 0;
+};
+
+}  // namespace tandem::cuda

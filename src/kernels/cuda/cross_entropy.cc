@@ -1,0 +1,70 @@
+// SoftmaxCrossEntropyWithLogits and its form with class numbers: floats.
+#include <fmt/format.h>
+
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/softmax.h"
+
+namespace tandem::cuda {
+
+namespace {
+
+struct CrossEntropyPlan {
+  Function function;
+  int64_t rows = 0, classes = 0;
+  // Steps along rows and classes; 0 where they broadcast.
+  int64_t x_row = 0, x_step = 0, label_row = 0, label_step = 0;
+  std::shared_ptr<ErrorSite> site;
+};
+
+void steps(const Shape& shape, int64_t* row, int64_t* step) {
+  const int64_t classes = shape.rank() > 0 ? shape.dim(-1) : 1;
+  const int64_t rows = shape.rank() > 1 ? shape[0] : 1;
+  *step = classes == 1 ? 0 : 1;
+  *row = rows == 1 ? 0 : classes;
+}
+
+CrossEntropyPlan plan(const Signature& s, const char* entry) {
+  CrossEntropyPlan p;
+  p.rows = s.out(1).shape[0];
+  p.classes = s.out(1).shape[1];
+  steps(s.in(0).shape, &p.x_row, &p.x_step);
+  steps(s.in(1).shape, &p.label_row, &p.label_step);
+  p.function = find_function(s.device, s.op->name, rows_text(s.in(0).dtype), entry);
+  return p;
+}
+
+CrossEntropyPlan prepare_dense(const Signature& s) { return plan(s, "cross_entropy"); }
+void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
+  if (p.rows == 0) return;
+  launch(p.function, *a.stream, row_grid(p.rows, p.classes), a.inputs[0], a.inputs[1],
+         a.outputs[0], a.outputs[1], p.rows, p.classes, p.x_row, p.x_step, p.label_row,
+         p.label_step);
+}
+
+CrossEntropyPlan prepare_sparse(const Signature& s) {
+  CrossEntropyPlan p =
+      plan(s, s.in(1).dtype == DType::kInt32 ? "sparse_i32" : "sparse_i64");
+  p.site = std::make_shared<ErrorSite>([](const Report& r) {
+    return fmt::format(
+        "SparseSoftmaxCrossEntropyWithLogits: Received a label value of {} which is "
+        "outside the valid range of [0, {}) (label {}).",
+        r.value, r.extra, r.position);
+  });
+  return p;
+}
+void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
+  if (p.rows == 0) return;
+  launch(p.function, *a.stream, row_grid(p.rows, p.classes), a.inputs[0], a.inputs[1],
+         a.outputs[0], a.outputs[1], p.rows, p.classes, flags_of(a), p.site->id());
+}
+
+}  // namespace
+
+void register_cross_entropy(Kernels& kernels) {
+  kernels.add(make_kernel<prepare_dense, launch_dense>("SoftmaxCrossEntropyWithLogits",
+                                                       "cuda.cross_entropy", kFloats));
+  kernels.add(make_kernel<prepare_sparse, launch_sparse>(
+      "SparseSoftmaxCrossEntropyWithLogits", "cuda.sparse_cross_entropy", kFloats));
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,62 @@
+#include "kernels/cuda/cublas.h"
+
+#include <map>
+#include <mutex>
+
+#include <dlfcn.h>
+
+#include "device/cuda/library.h"
+#include "tandem/error.h"
+
+namespace tandem::cuda {
+namespace {
+
+template <class F>
+void load(void* library, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  if (!function) throw UnavailableError(std::string("libcublasLt.so.13 has no ") + name);
+}
+
+}  // namespace
+
+const CublasApi& cublas() {
+  static const CublasApi* const loaded = [] {
+    void* library = open_library("libcublasLt.so.13");
+    if (!library) throw UnavailableError(missing_library());
+    auto api = std::make_unique<CublasApi>();
+    load(library, "cublasLtCreate", api->create);
+    load(library, "cublasLtMatmulDescCreate", api->desc_create);
+    load(library, "cublasLtMatmulDescDestroy", api->desc_destroy);
+    load(library, "cublasLtMatmulDescSetAttribute", api->desc_set);
+    load(library, "cublasLtMatrixLayoutCreate", api->layout_create);
+    load(library, "cublasLtMatrixLayoutDestroy", api->layout_destroy);
+    load(library, "cublasLtMatrixLayoutSetAttribute", api->layout_set);
+    load(library, "cublasLtMatmulPreferenceCreate", api->preference_create);
+    load(library, "cublasLtMatmulPreferenceDestroy", api->preference_destroy);
+    load(library, "cublasLtMatmulPreferenceSetAttribute", api->preference_set);
+    load(library, "cublasLtMatmulAlgoGetHeuristic", api->heuristic);
+    load(library, "cublasLtMatmul", api->matmul);
+    load(library, "cublasLtGetStatusString", api->status_text);
+    return api.release();
+  }();
+  return *loaded;
+}
+
+cublasLtHandle_t cublas_handle(CudaDevice& device) {
+  static std::mutex mutex;
+  static auto* const handles = new std::map<CudaDevice*, cublasLtHandle_t>;
+  std::lock_guard lock(mutex);
+  cublasLtHandle_t& handle = (*handles)[&device];
+  if (!handle) {
+    device.activate();
+    check_blas(cublas().create(&handle), "starting cuBLASLt");
+  }
+  return handle;
+}
+
+void check_blas(cublasStatus_t status, const char* what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw InternalError(std::string(what) + ": " + cublas().status_text(status));
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,36 @@
+// The families of CUDA kernels, one register function each, and the list they fill.
+#pragma once
+
+#include <vector>
+
+#include "op/kernel.h"
+
+namespace tandem::cuda {
+
+/// Kernels to be registered; sets their platform.
+class Kernels {
+ public:
+  void add(Kernel kernel);
+  std::vector<Kernel> take() { return std::move(list_); }
+
+ private:
+  std::vector<Kernel> list_;
+};
+
+/// The dtypes of T for which an elementwise op has a kernel.
+DTypeMask expression_dtypes(const OpDef& op);
+
+void register_cross_entropy(Kernels& kernels);
+void register_elementwise(Kernels& kernels);
+void register_fused(Kernels& kernels);
+void register_gather(Kernels& kernels);
+void register_make(Kernels& kernels);
+void register_matmul(Kernels& kernels);
+void register_move(Kernels& kernels);
+void register_random(Kernels& kernels);
+void register_reduce(Kernels& kernels);
+void register_scatter(Kernels& kernels);
+void register_softmax(Kernels& kernels);
+void register_state(Kernels& kernels);
+
+}  // namespace tandem::cuda

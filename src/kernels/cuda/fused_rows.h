@@ -1,0 +1,45 @@
+// A prepared fused program over one domain: an elementwise plan, or kernels over rows and
+// columns with their workspace; and the same elementwise program over many groups. Made
+// in prepare(), launched from any thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "kernels/cuda/elementwise.h"
+#include "kernels/cuda/fused_text.h"
+
+namespace tandem::cuda {
+
+struct FusedPlan {
+  std::optional<ElementwisePlan> elementwise;
+  Function rows, columns, finish_columns, all, finish_all;  // null: not needed
+  int64_t row_count = 0, column_count = 0, parts = 1;
+  int inputs = 0, outputs = 0;
+  FusedWords places{0, 0, 0, 0};
+  std::vector<uint64_t> words;
+  size_t columns_at = 0, all_at = 0;  // in the workspace; row values come first
+  std::shared_ptr<ErrorSite> site;
+  size_t workspace_bytes = 0;
+};
+FusedPlan plan_fused(Device* device, const FusedProgram& program,
+                     std::span<const Shape> inputs, std::span<const Shape> outputs);
+void run_fused(const FusedPlan& plan, const StreamContext& stream, void* const* inputs,
+               void* const* outputs, void* workspace);
+
+/// Groups of one elementwise program, several to a launch.
+struct MultiPlan {
+  Function function;
+  int inputs = 0, outputs = 0;
+  std::vector<int64_t> counts;  // elements of each group
+  CUdeviceptr flags = 0;
+};
+/// Nothing when the groups do not have one form: each is then a plan of its own.
+std::optional<MultiPlan> plan_multi(Device* device, const FusedProgram& program,
+                                    std::span<const Shape> inputs,
+                                    std::span<const Shape> outputs, int64_t groups);
+void run_multi(const MultiPlan& plan, const StreamContext& stream, void* const* inputs,
+               void* const* outputs);
+
+}  // namespace tandem::cuda

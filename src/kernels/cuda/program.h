@@ -1,0 +1,65 @@
+// Programs of kernels: text made from the files under device/ and generated parts, its
+// compiled form on each GPU, and how kernels of it are launched. Functions are found in
+// prepare(); launch() only passes pointers. Any thread.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "device/cuda/cuda_device.h"
+#include "op/kernel.h"
+
+namespace tandem::cuda {
+
+/// The text of a file under src/kernels/cuda/device (embedded at build time), and of the
+/// CPU's special functions; throws InternalError when there is none.
+std::string_view device_text(std::string_view file);
+
+/// A kernel on one GPU.
+struct Function {
+  CUfunction function = nullptr;
+  int multiprocessors = 1;
+};
+/// The kernel `entry` of a program, compiled and loaded at the first call.
+Function find_function(Device* device, const std::string& name, const std::string& source,
+                       const char* entry);
+
+/// The GPU a signature is for.
+inline CudaDevice& gpu_of(const Signature& s) {
+  return static_cast<CudaDevice&>(*s.device);
+}
+
+struct Grid {
+  unsigned x = 1, y = 1, z = 1;
+  unsigned threads = 256, threads_y = 1;
+  unsigned shared = 0;
+};
+/// Blocks for `n` items of a grid-stride loop.
+Grid grid_for(const Function& f, int64_t n, unsigned threads = 256);
+
+void launch_raw(const Function& f, const StreamContext& stream, const Grid& grid,
+                void** arguments);
+template <class... A>
+void launch(const Function& f, const StreamContext& stream, const Grid& grid,
+            A... arguments) {
+  void* list[] = {&arguments...};
+  launch_raw(f, stream, grid, list);
+}
+
+/// Zeros, in stream order.
+void fill_zeros(const StreamContext& stream, void* at, size_t bytes);
+/// A copy inside the GPU, in stream order.
+void copy_bytes(const StreamContext& stream, void* to, const void* from, size_t bytes);
+
+/// The name of a dtype's storage type in device text: "f16", "float", "i32", "c64".
+const char* type_text(DType dtype);
+/// The unsigned integer (or 16-byte) type of an element size.
+const char* bits_text(size_t bytes);
+
+inline CUdeviceptr flags_of(const LaunchArgs& a) {
+  return static_cast<CudaDevice*>(a.stream->device)->flags();
+}
+
+}  // namespace tandem::cuda

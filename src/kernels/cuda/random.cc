@@ -1,0 +1,75 @@
+// Stateless random numbers, the same bits as the CPU's for integers and uniforms: floats,
+// 32- and 64-bit integers.
+#include <fmt/format.h>
+
+#include "kernels/cuda/expression.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/program.h"
+
+namespace tandem::cuda {
+
+std::string random_text(DType dtype) {
+  return text_prefix(false) + fmt::format("typedef {} T;\n", type_text(dtype)) +
+         std::string(device_text("random.cuh"));
+}
+
+namespace {
+
+struct RandomPlan {
+  Function function;
+  int64_t n = 0;
+  std::shared_ptr<ErrorSite> site;
+};
+RandomPlan plan(const Signature& s, const char* entry) {
+  RandomPlan p;
+  p.n = s.out().shape.num_elements();
+  p.function = find_function(s.device, s.op->name, random_text(s.out().dtype), entry);
+  return p;
+}
+RandomPlan prepare_uniform(const Signature& s) { return plan(s, "uniform"); }
+RandomPlan prepare_normal(const Signature& s) { return plan(s, "normal"); }
+RandomPlan prepare_truncated(const Signature& s) { return plan(s, "truncated"); }
+RandomPlan prepare_full_int(const Signature& s) { return plan(s, "full_int"); }
+void launch_fill(const RandomPlan& p, const LaunchArgs& a) {
+  if (p.n == 0) return;
+  launch(p.function, *a.stream, grid_for(p.function, (p.n + 1) / 2), a.inputs[1],
+         a.inputs[2], a.outputs[0], p.n);
+}
+
+RandomPlan prepare_uniform_int(const Signature& s) {
+  RandomPlan p = plan(s, "uniform_int");
+  p.site = std::make_shared<ErrorSite>([](const Report& r) {
+    return fmt::format("Need minval < maxval, got {} >= {}", r.value, r.position);
+  });
+  return p;
+}
+void launch_uniform_int(const RandomPlan& p, const LaunchArgs& a) {
+  if (p.n == 0) return;
+  launch(p.function, *a.stream, grid_for(p.function, (p.n + 1) / 2), a.inputs[1],
+         a.inputs[2], a.inputs[3], a.inputs[4], a.outputs[0], p.n, flags_of(a),
+         p.site->id());
+}
+
+bool floating_output(const Signature& s) { return is_floating(s.out().dtype); }
+bool wide_integer_output(const Signature& s) {
+  return is_integer(s.out().dtype) && dtype_size(s.out().dtype) >= 4;
+}
+
+}  // namespace
+
+void register_random(Kernels& kernels) {
+  kernels.add(make_kernel<prepare_uniform, launch_fill>(
+      "StatelessRandomUniformV2", "cuda.random.uniform", 0, floating_output));
+  kernels.add(make_kernel<prepare_uniform, launch_fill>(
+      "RandomUniformLike", "cuda.random.uniform_like", 0, floating_output));
+  kernels.add(make_kernel<prepare_normal, launch_fill>(
+      "StatelessRandomNormalV2", "cuda.random.normal", 0, floating_output));
+  kernels.add(make_kernel<prepare_truncated, launch_fill>(
+      "StatelessTruncatedNormalV2", "cuda.random.truncated_normal", 0, floating_output));
+  kernels.add(make_kernel<prepare_full_int, launch_fill>(
+      "StatelessRandomUniformFullIntV2", "cuda.random.full_int", 0, wide_integer_output));
+  kernels.add(make_kernel<prepare_uniform_int, launch_uniform_int>(
+      "StatelessRandomUniformIntV2", "cuda.random.uniform_int", 0, wide_integer_output));
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,30 @@
+#include "device/cuda/cuda_device.h"
+#include "kernels/cuda/families.h"
+
+namespace tandem::cuda {
+
+void Kernels::add(Kernel kernel) {
+  kernel.platform = cuda_platform();
+  list_.push_back(std::move(kernel));
+}
+
+}  // namespace tandem::cuda
+
+extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
+    tandem::KernelRegistry& registry) {
+  using namespace tandem::cuda;
+  Kernels kernels;
+  register_cross_entropy(kernels);
+  register_elementwise(kernels);
+  register_fused(kernels);
+  register_gather(kernels);
+  register_make(kernels);
+  register_matmul(kernels);
+  register_move(kernels);
+  register_random(kernels);
+  register_reduce(kernels);
+  register_scatter(kernels);
+  register_softmax(kernels);
+  register_state(kernels);
+  registry.add_all(kernels.take());
+}

@@ -1,0 +1,64 @@
+// Softmax, LogSoftmax and their gradients over one axis: floats.
+#include "kernels/cuda/softmax.h"
+
+#include <fmt/format.h>
+
+#include "kernels/cuda/expression.h"
+#include "kernels/cuda/families.h"
+#include "tandem/ops/nn_loss.h"
+
+namespace tandem::cuda {
+
+std::string rows_text(DType dtype) {
+  return text_prefix(false) + fmt::format("typedef {} T;\n", type_text(dtype)) +
+         std::string(device_text("rows.cuh"));
+}
+
+namespace {
+
+struct SoftmaxPlan {
+  Function function;
+  int64_t rows = 0, n = 0, inner = 1;
+  int log = 0;
+};
+
+SoftmaxPlan plan(const Signature& s, const char* entry) {
+  const Shape& shape = s.out().shape;
+  const int64_t given = s.attrs.as<nn::SoftmaxAttrs>().axis;
+  const int axis = static_cast<int>(given < 0 ? given + shape.rank() : given);
+  SoftmaxPlan p;
+  p.inner = shape.slice(axis + 1, shape.rank()).num_elements();
+  p.n = shape[axis];
+  p.rows = shape.slice(0, axis).num_elements() * p.inner;
+  p.log = s.op->name.starts_with("Log");
+  p.function = find_function(s.device, s.op->name, rows_text(s.out().dtype), entry);
+  return p;
+}
+SoftmaxPlan prepare_softmax(const Signature& s) { return plan(s, "softmax"); }
+SoftmaxPlan prepare_grad(const Signature& s) { return plan(s, "softmax_grad"); }
+
+void launch_softmax(const SoftmaxPlan& p, const LaunchArgs& a) {
+  if (p.rows == 0 || p.n == 0) return;
+  launch(p.function, *a.stream, row_grid(p.rows, p.n), a.inputs[0], a.outputs[0], p.rows,
+         p.n, p.inner, p.log);
+}
+void launch_grad(const SoftmaxPlan& p, const LaunchArgs& a) {
+  if (p.rows == 0 || p.n == 0) return;
+  launch(p.function, *a.stream, row_grid(p.rows, p.n), a.inputs[0], a.inputs[1],
+         a.outputs[0], p.rows, p.n, p.inner, p.log);
+}
+
+}  // namespace
+
+void register_softmax(Kernels& kernels) {
+  for (const char* op : {"Softmax", "LogSoftmax"}) {
+    kernels.add(make_kernel<prepare_softmax, launch_softmax>(
+        op, std::string("cuda.") + op, kFloats));
+  }
+  for (const char* op : {"SoftmaxGrad", "LogSoftmaxGrad"}) {
+    kernels.add(
+        make_kernel<prepare_grad, launch_grad>(op, std::string("cuda.") + op, kFloats));
+  }
+}
+
+}  // namespace tandem::cuda

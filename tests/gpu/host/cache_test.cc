@@ -1,0 +1,71 @@
+// Compiled programs are kept on disk and read back; broken files are not believed.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "kernels/cuda/compiler.h"
+
+namespace tandem::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kSource = "extern \"C\" __global__ void f(int* p) { *p = 1; }";
+
+struct CacheTest : ::testing::Test {
+  CacheTest()
+      : folder(fs::temp_directory_path() / ("tandem-cache-" + std::to_string(getpid()))) {
+    fs::remove_all(folder);
+    setenv("TANDEM_CACHE_DIR", folder.c_str(), 1);
+  }
+  ~CacheTest() override {
+    unsetenv("TANDEM_CACHE_DIR");
+    fs::remove_all(folder);
+  }
+  fs::path folder;
+};
+
+TEST_F(CacheTest, TheSecondTimeComesFromDisk) {
+  const Binary first = compile("f", kSource, 90), second = compile("f", kSource, 90);
+  EXPECT_FALSE(first.from_disk);
+  EXPECT_TRUE(second.from_disk);
+  EXPECT_EQ(first.code, second.code);
+  EXPECT_TRUE(fs::exists(folder / cache_name(kSource, 90)));
+}
+TEST_F(CacheTest, ArchitecturesAndTextsHaveFilesOfTheirOwn) {
+  EXPECT_NE(cache_name(kSource, 90), cache_name(kSource, 80));
+  EXPECT_NE(cache_name(kSource, 90), cache_name(std::string(kSource) + " ", 90));
+}
+TEST_F(CacheTest, ABrokenFileIsCompiledAgain) {
+  const Binary first = compile("f", kSource, 90);
+  const fs::path file = folder / cache_name(kSource, 90);
+  {
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    out.seekp(40);
+    out.put('x');
+    out.put('y');
+  }
+  const Binary again = compile("f", kSource, 90);
+  EXPECT_FALSE(again.from_disk);
+  fs::resize_file(file, 30);
+  EXPECT_FALSE(compile("f", kSource, 90).from_disk);
+  EXPECT_TRUE(compile("f", kSource, 90).from_disk);
+}
+TEST_F(CacheTest, AFolderThatCannotBeWrittenIsNoError) {
+  setenv("TANDEM_CACHE_DIR", "/proc/no-such-folder", 1);
+  EXPECT_FALSE(compile("f", kSource, 90).from_disk);
+}
+TEST_F(CacheTest, EveryReleaseArchitectureCompiles) {
+  for (int arch : {75, 80, 86, 89, 90}) {
+    EXPECT_GT(compile("f", kSource, arch).code.size(), 0u) << arch;
+  }
+  // One that the compiler does not know yet gets portable code.
+  const Binary ptx = compile("f", kSource, 999);
+  EXPECT_NE(std::string(ptx.code.begin(), ptx.code.end()).find(".target"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tandem::cuda

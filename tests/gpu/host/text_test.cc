@@ -1,0 +1,239 @@
+// Every device text compiles: NVRTC needs no GPU. Instructions are compiled many to a
+// program, since most of the time goes into the text that all programs start with; texts
+// that come in many dtypes go as far as PTX, since the assembler takes longer than the
+// compiler and has nothing to say about types.
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "kernels/cuda/compiler.h"
+#include "kernels/cuda/elementwise_text.h"
+#include "kernels/cuda/expression.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/program.h"
+#include "kernels/cuda/reduce.h"
+#include "kernels/cuda/scatter.h"
+#include "kernels/cuda/softmax.h"
+#include "kernels/cuda/strided_copy.h"
+#include "op/emitter.h"
+#include "tandem/ops/attrs.h"
+
+namespace tandem::cuda {
+
+std::string gather_text(size_t element, DType index);
+std::string make_text(DType dtype);
+std::string random_text(DType dtype);
+std::string state_text(DType dtype);
+
+namespace {
+
+constexpr int kArch = 90;
+constexpr int kPtxOnly = 99;  // unknown to the compiler, which then makes PTX for 90
+
+const std::vector<DType>& plain_dtypes() {
+  static const std::vector<DType> all = [] {
+    std::vector<DType> list;
+    for (int i = 1; i < kDTypeCount; ++i) {
+      const auto t = static_cast<DType>(i);
+      if (kPlain & mask(t)) list.push_back(t);
+    }
+    return list;
+  }();
+  return all;
+}
+
+void expect_compiles(const std::string& name, const std::string& source,
+                     int arch = kPtxOnly) {
+  try {
+    EXPECT_GT(compile(name, source, arch).code.size(), 0u) << name;
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << e.what();
+  }
+}
+
+// dtypes of the inputs and the output of an elementwise op whose T is `t`.
+struct Call {
+  std::vector<DType> inputs;
+  DType output;
+};
+Call call_of(const OpDef& op, DType t, AttrsRef attrs) {
+  std::vector<TensorInfo> infos;
+  for (const InputDef& in : op.inputs) {
+    TensorInfo info;
+    info.dtype = in.type == 'T' ? t : DType::kBool;
+    info.shape = Shape{4};
+    infos.push_back(info);
+  }
+  InferContext context(op, attrs, infos);
+  infer_call(context);
+  Call call;
+  for (const TensorInfo& info : infos) call.inputs.push_back(info.dtype);
+  call.output = context.outputs().at(0).dtype;
+  return call;
+}
+
+/// One device function per op for dtype `t`, kept alive by a kernel.
+std::string all_instructions(DType t, bool special, int* count) {
+  std::string text = text_prefix(special), uses;
+  for (const OpDef* op : OpTable::get().all()) {
+    if (op->expression.empty() || op->variadic() || op->inputs.size() > 3) continue;
+    if (needs_special_functions(*op) != special) continue;
+    if (!(expression_dtypes(*op) & mask(t))) continue;
+    const AttrsRef attrs = default_attrs(*op);
+    const Call call = call_of(*op, t, attrs);
+    std::vector<Operand> operands;
+    std::string parameters, arguments;
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      const std::string type =
+          fmt::format("compute_of<{}>::type", type_text(call.inputs[i]));
+      operands.push_back({fmt::format("v{}", i), call.inputs[i]});
+      parameters += fmt::format("{} v{}, ", type, i);
+      arguments += fmt::format("get((({0}*)p)[i + {1}]), ", type_text(call.inputs[i]), i);
+    }
+    text +=
+        fmt::format("__device__ {} op{}({}int& fail) {{ return put<{}>({}); }}\n",
+                    type_text(call.output), *count, parameters, type_text(call.output),
+                    instruction_text(*op, attrs, operands, call.output));
+    uses += fmt::format("  if (which == {0}) (({1}*)q)[i] = op{0}({2}fail);\n", *count,
+                        type_text(call.output), arguments);
+    ++*count;
+  }
+  return text +
+         "extern \"C\" __global__ void all(void* p, void* q, int which, int i) {\n"
+         "  int fail = 0;\n" +
+         uses + "  if (fail) *(int*)q = fail;\n}\n";
+}
+
+class Text : public ::testing::TestWithParam<DType> {};
+
+TEST_P(Text, InstructionsCompile) {
+  int count = 0;
+  const std::string text = all_instructions(GetParam(), false, &count);
+  EXPECT_GT(count, 3);
+  expect_compiles("instructions", text, GetParam() == DType::kFloat32 ? kArch : kPtxOnly);
+}
+
+TEST_P(Text, SpecialFunctionsCompile) {
+  int count = 0;
+  const std::string text = all_instructions(GetParam(), true, &count);
+  if (count > 0) expect_compiles("special", text);
+  EXPECT_EQ(count > 0, is_floating(GetParam()));
+}
+
+TEST_P(Text, CastsCompile) {
+  std::string text =
+      text_prefix(false) +
+      "extern \"C\" __global__ void all(const void* p, void* q, int w) {\n";
+  const char* from = type_text(GetParam());
+  int which = 0;
+  for (DType to : plain_dtypes()) {
+    for (const char* f : {"f_cast", "f_cast_truncate"}) {
+      text +=
+          fmt::format("  if (w == {0}) *({1}*)q = {2}<{3}, {1}>(get(*(const {3}*)p));\n",
+                      which++, type_text(to), f, from);
+    }
+  }
+  expect_compiles("casts", text + "}\n");
+}
+
+TEST_P(Text, FamiliesCompile) {
+  const DType t = GetParam();
+  expect_compiles("make", make_text(t));
+  if (t != DType::kBool) expect_compiles("state", state_text(t));
+  if (t != DType::kBool)
+    expect_compiles("scatter", scatter_text("ADD", t, DType::kInt32));
+  if (is_floating(t)) expect_compiles("rows", rows_text(t));
+  if (is_floating(t) || (is_integer(t) && dtype_size(t) >= 4)) {
+    expect_compiles("random", random_text(t));
+  }
+  if (!is_complex(t)) expect_compiles("arg", arg_text(true, t, DType::kInt32));
+  if (t == DType::kBool) {
+    expect_compiles("any", reduce_text("Any", t, 1, 1, false));
+    expect_compiles("all", reduce_text("All", t, 2, 1, false));
+  } else {
+    expect_compiles("mean", reduce_text("Mean", t, 1, 2, false));
+    expect_compiles("prod", reduce_text("Prod", t, 2, 2, true));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Dtypes, Text, ::testing::ValuesIn(plain_dtypes()),
+                         [](const auto& tested) {
+                           return std::string(dtype_name(tested.param));
+                         });
+
+TEST(Reductions, EveryReducerCompiles) {
+  for (const char* op :
+       {"Sum", "Max", "Min", "EuclideanNorm", "LogSumExp", "Moments", "L2Loss"}) {
+    expect_compiles(op, reduce_text(op, DType::kFloat32, 1, 1, false), kArch);
+    expect_compiles(op, reduce_text(op, DType::kBFloat16, 2, 1, false));
+  }
+  for (const char* op : {"Max", "Min"}) {
+    for (DType t : {DType::kInt8, DType::kInt64, DType::kUInt8, DType::kUInt64}) {
+      expect_compiles(op, reduce_text(op, t, 1, 1, false));
+    }
+  }
+  expect_compiles("norm", reduce_text("EuclideanNorm", DType::kComplex64, 1, 1, false));
+}
+
+TEST(Scatters, EveryCombinationCompiles) {
+  for (const char* op : {"SUB", "MUL", "DIV", "MIN", "MAX"}) {
+    expect_compiles(op, scatter_text(op, DType::kFloat16, DType::kInt64));
+    expect_compiles(op, scatter_text(op, DType::kInt8, DType::kInt32));
+  }
+  for (DType t : {DType::kBool, DType::kInt16, DType::kFloat32, DType::kComplex128}) {
+    expect_compiles("UPDATE", scatter_text("UPDATE", t, DType::kInt32));
+  }
+}
+
+TEST(Moves, EverySizeCompiles) {
+  for (size_t element : {1, 2, 4, 8, 16}) {
+    expect_compiles("move", move_text(element, 3, element == 8));
+    expect_compiles("gather", gather_text(element, DType::kInt32));
+  }
+  expect_compiles("gather", gather_text(4, DType::kUInt8));
+}
+
+FusedProgram gelu_of_sum(DType t) {
+  FusedProgram p = single_program(OpTable::get().at("AddV2"), {}, {t, t}, t);
+  FusedInstruction gelu;
+  gelu.op = "Gelu";
+  gelu.attrs = Attrs(default_attrs(OpTable::get().at("Gelu")));
+  gelu.dtype = t;
+  gelu.arguments = {2};
+  p.instructions.push_back(gelu);
+  p.outputs = {2, 3};
+  return p;
+}
+
+TEST(Elementwise, BothFormsCompile) {
+  for (DType t : {DType::kFloat16, DType::kFloat32, DType::kFloat64}) {
+    const FusedProgram p = gelu_of_sum(t);
+    expect_compiles("flat", elementwise_text(p, {}), kArch);
+    expect_compiles("scalar", elementwise_text(p, {.scalars = 2}));
+    expect_compiles("strided", elementwise_text(p, {.strided = true, .rank = 3}));
+    expect_compiles(
+        "wide", elementwise_text(p, {.strided = true, .rank = 2, .wide_index = true}));
+  }
+}
+
+TEST(Elementwise, VectorsAreSixteenBytesOfTheWidestElement) {
+  EXPECT_EQ(vector_elements(gelu_of_sum(DType::kFloat32), {}), 4);
+  EXPECT_EQ(vector_elements(gelu_of_sum(DType::kFloat16), {}), 8);
+  const FusedProgram less = single_program(
+      OpTable::get().at("Less"), {}, {DType::kFloat64, DType::kFloat64}, DType::kBool);
+  EXPECT_EQ(vector_elements(less, {}), 2);
+}
+
+TEST(Compile, ABadProgramNamesItselfAndTheLine) {
+  try {
+    compile("wrong", "void f() { undeclared(); }", kArch);
+    FAIL() << "it compiled";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("wrong does not compile"), std::string::npos);
+    EXPECT_NE(std::string(e.what()).find("undeclared"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace tandem::cuda

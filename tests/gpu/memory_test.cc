@@ -1,0 +1,66 @@
+// The allocator on a real GPU.
+#include "device/copy.h"
+#include "gpu/gpu.h"
+#include "tandem/error.h"
+
+namespace tandem::testing {
+namespace {
+
+using CudaMemory = GpuTest;
+constexpr size_t kMiB = 1 << 20;
+
+TEST_F(CudaMemory, CountsWhatIsInUse) {
+  const int64_t before = gpu->allocator().info().current;
+  const Allocation a = gpu->allocator().allocate(10 * kMiB, &gpu->compute());
+  EXPECT_EQ(gpu->allocator().info().current - before, static_cast<int64_t>(10 * kMiB));
+  gpu->allocator().free(a, {});
+  EXPECT_EQ(gpu->allocator().info().current, before);
+  EXPECT_GE(gpu->allocator().info().peak, static_cast<int64_t>(10 * kMiB));
+}
+
+TEST_F(CudaMemory, PagesMovedToOtherAddressesHoldTheirContents) {
+  // Every second block of four stays in use and keeps its bytes while the free ones are
+  // put together.
+  Device& cpu = Runtime::get().cpu();
+  std::vector<Allocation> all;
+  std::vector<std::vector<uint8_t>> contents;
+  for (int i = 0; i < 16; ++i) {
+    all.push_back(gpu->allocator().allocate(8 * kMiB, &gpu->copy_in()));
+    contents.emplace_back(8 * kMiB, static_cast<uint8_t>(i + 1));
+    enqueue_copy({gpu, all.back().address}, {&cpu, contents.back().data()}, 8 * kMiB, {})
+        .host_wait();
+  }
+  for (size_t i = 0; i < all.size(); i += 2) gpu->allocator().free(all[i], {});
+  gpu->allocator().trim();
+  const Allocation whole = gpu->allocator().allocate(64 * kMiB, &gpu->copy_in());
+  std::vector<uint8_t> ones(64 * kMiB, 0xff);
+  enqueue_copy({gpu, whole.address}, {&cpu, ones.data()}, ones.size(), {}).host_wait();
+  for (size_t i = 1; i < all.size(); i += 2) {
+    std::vector<uint8_t> back(8 * kMiB);
+    enqueue_copy({&cpu, back.data()}, {gpu, all[i].address}, back.size(), {}).host_wait();
+    EXPECT_EQ(back, contents[i]) << i;
+    gpu->allocator().free(all[i], {});
+  }
+  gpu->allocator().free(whole, {});
+}
+
+TEST_F(CudaMemory, TooMuchIsResourceExhausted) {
+  const int64_t limit = gpu->allocator().info().limit;
+  EXPECT_GT(limit, 0);
+  try {
+    gpu->allocator().allocate(static_cast<size_t>(limit) + 1, &gpu->compute());
+    FAIL() << "no error";
+  } catch (const ResourceExhaustedError& e) {
+    EXPECT_NE(std::string(e.what()).find("OOM when allocating tensor"),
+              std::string::npos);
+  }
+}
+
+TEST_F(CudaMemory, TrimGivesBytesBack) {
+  const Allocation a = gpu->allocator().allocate(32 * kMiB, &gpu->compute());
+  gpu->allocator().free(a, {});
+  EXPECT_GE(gpu->allocator().trim(), 32 * kMiB);
+}
+
+}  // namespace
+}  // namespace tandem::testing
