@@ -1,0 +1,111 @@
+"""The command `tandem`: `run` and `coverage` are Python; everything else is the native command."""
+
+import argparse
+import os
+import runpy
+import subprocess
+import sys
+import time
+import traceback
+
+USAGE = """usage: tandem run [--quiet] SCRIPT [ARGUMENT...]   run a script; tensorflow and keras in it are Tandem
+       tandem coverage                             which of TensorFlow's names there are
+       tandem doctor | devices | ops ...           see tandem --help of the native command
+"""
+
+
+def main(arguments=None):
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["run"]:
+        return run(arguments[1:])
+    if arguments[:1] == ["coverage"]:
+        return coverage()
+    if not arguments:
+        sys.stderr.write(USAGE)
+        return 2
+    return native(arguments)
+
+
+def native(arguments):
+    """Passes a command on to the native program."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    package = os.path.dirname(os.path.abspath(sys.modules["tandem"].__file__))
+    for folder in (here, package):
+        for candidate in ("bin/tandem", "../../bin/tandem"):
+            path = os.path.join(folder, candidate)
+            if os.path.exists(path):
+                return subprocess.run([path, *arguments], check=False).returncode
+    sys.stderr.write(f"tandem: there is no native command beside the package ({package})\n")
+    return 1
+
+
+def run(arguments):
+    parser = argparse.ArgumentParser(prog="tandem run", description="Run a TensorFlow script on Tandem.")
+    parser.add_argument("--quiet", action="store_true", help="no summary at the end")
+    parser.add_argument("script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    if not os.path.exists(options.script):
+        sys.stderr.write(f"tandem run: no such file: {options.script}\n")
+        return 2
+
+    import tandem
+
+    tandem.install_as_tensorflow()
+    sys.argv = [options.script, *options.arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
+    start = time.monotonic()
+    status = run_script(options.script)
+    if not options.quiet:
+        summarize(time.monotonic() - start)
+    return status
+
+
+def run_script(script):
+    """Runs the script as __main__; its tracebacks begin with its own frames."""
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            sys.stderr.write(end.code + "\n")
+            return 1
+        return end.code or 0
+    except BaseException as error:  # noqa: BLE001  (whatever the script raised is shown as Python would)
+        frames = error.__traceback__
+        own = {__file__, runpy.__file__}
+        while frames is not None and (
+            frames.tb_frame.f_code.co_filename in own or frames.tb_frame.f_code.co_filename.startswith("<frozen")
+        ):
+            frames = frames.tb_next
+        sys.stdout.flush()
+        traceback.print_exception(type(error), error, frames)
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def summarize(seconds):
+    from tandem import _core
+
+    stats = _core.run_stats()
+    devices = ", ".join(d.name.removeprefix("/device:") for d in _core.config.list_logical_devices())
+    sys.stdout.flush()
+    sys.stderr.write(f"tandem: {seconds:.1f} s on {devices}\n")
+    sys.stderr.write(
+        f"tandem: {stats['ops']} eager ops, {stats['copies']} copies between devices "
+        f"({stats['copied_bytes'] / 2**20:.1f} MiB)\n"
+    )
+
+
+def coverage():
+    """Counts of names by namespace."""
+    from tandem._generated.names import NAMES
+
+    spaces = {}
+    for name, place in NAMES.items():
+        space = name.rpartition(".")[0] or "tf"
+        there, absent = spaces.get(space, (0, 0))
+        spaces[space] = (there + (place[0] != ""), absent + (place[0] == ""))
+    for space, (there, absent) in sorted(spaces.items()):
+        print(f"{space:<48}{there:5}" + (f"   {absent} absent" if absent else ""))
+    print(f"{'in all':<48}{sum(t for t, _ in spaces.values()):5}   {sum(a for _, a in spaces.values())} absent")
+    return 0

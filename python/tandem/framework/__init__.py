@@ -1,0 +1,1 @@
+"""Classes of the Python interface: shapes, variables, tapes, specs, modules, errors."""

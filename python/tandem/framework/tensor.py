@@ -1,0 +1,89 @@
+"""Methods of tf.Tensor that are easier in Python, and references that can be hashed."""
+
+import numpy as np
+
+from tandem import _core
+
+Tensor = _core.Tensor
+
+
+class Reference:
+    """Stands for a tensor or variable by identity: what `ref()` returns."""
+
+    __slots__ = ("_object", "_key")
+
+    def __init__(self, referenced, key):
+        self._object = referenced
+        self._key = key
+
+    def deref(self):
+        return self._object
+
+    def __eq__(self, other):
+        return isinstance(other, Reference) and self._key == other._key
+
+    def __hash__(self):
+        return hash(self._key)
+
+    def __repr__(self):
+        return f"<Reference wrapping {self._object!r}>"
+
+
+def _from_numpy(array, dtype):
+    return _core.convert_to_tensor(array, dtype)
+
+
+def _reduce(self):
+    if self._symbolic:
+        raise TypeError(f"A symbolic tensor cannot be pickled: {self!r}")
+    return _from_numpy, (self.numpy(), self.dtype)
+
+
+def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    return _core.to_dlpack(self)
+
+
+def _dlpack_device(self):
+    if "GPU" in self.device:
+        return (2, int(self.device.rpartition(":")[2]))
+    return (1, 0)
+
+
+def _item(self, *args):
+    return np.asarray(self).item(*args)
+
+
+def _copy(self):
+    return self
+
+
+def _to(self, device):
+    with _core.DeviceScope(device):
+        return _core.execute("Identity", self)
+
+
+Tensor.__array_priority__ = 100
+Tensor.ref = lambda self: Reference(self, self._id)
+Tensor.experimental_ref = Tensor.ref
+Tensor.get_shape = lambda self: self.shape
+Tensor.set_shape = lambda self, shape: _core.set_shape(self, shape)
+Tensor.__reduce__ = _reduce
+Tensor.__dlpack__ = _dlpack
+Tensor.__dlpack_device__ = _dlpack_device
+Tensor.__copy__ = _copy
+Tensor.__deepcopy__ = lambda self, memo: self
+Tensor.__format__ = lambda self, spec: str(self) if self._symbolic else format(self.numpy(), spec)
+Tensor.item = _item
+Tensor.cpu = lambda self: _to(self, "/device:CPU:0")
+Tensor.gpu = lambda self, index=0: _to(self, f"/device:GPU:{index}")
+Tensor.eval = lambda self, feed_dict=None, session=None: self.numpy()
+Tensor.__tf_tensor__ = lambda self, dtype=None, name=None: _core.convert_to_tensor(self, dtype)
+
+
+def _boolean_mask(tensor, mask):
+    from tandem.ops.array import boolean_mask
+
+    return boolean_mask(tensor, mask)
+
+
+_core.register_boolean_mask(_boolean_mask)

@@ -1,0 +1,219 @@
+"""tf.Variable."""
+
+import enum
+import weakref
+
+from tandem import _core
+from tandem.framework.tensor import Reference
+from tandem.framework.trackable import Trackable
+
+
+class VariableSynchronization(enum.Enum):
+    """When the replicas of a variable are brought together."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation(enum.Enum):
+    """How the replicas of a variable are brought together."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+# Variables that live, by the id of their handle: tapes know only handles.
+_BY_HANDLE = weakref.WeakValueDictionary()
+
+
+def variable_of_handle(handle):
+    """The living Variable with this handle, or None."""
+    return _BY_HANDLE.get(handle)
+
+
+class Variable(_core.VariableBase, Trackable):
+    """A tensor whose value can be replaced. Reading gives a snapshot."""
+
+    def __init__(
+        self,
+        initial_value=None,
+        trainable=None,
+        validate_shape=True,
+        caching_device=None,
+        name=None,
+        variable_def=None,
+        dtype=None,
+        import_scope=None,
+        constraint=None,
+        synchronization=VariableSynchronization.AUTO,
+        aggregation=VariableAggregation.NONE,
+        shape=None,
+        experimental_enable_variable_lifting=True,
+    ):
+        if initial_value is None:
+            raise ValueError(
+                "The `initial_value` arg to `tf.Variable` must be specified except when you are not providing "
+                "a `variable_def`. You provided neither."
+            )
+        if trainable is None:
+            trainable = synchronization is not VariableSynchronization.ON_READ
+        # A variable outlives the function in which it is made: its first value is an eager one.
+        with _core.init_scope():
+            if callable(initial_value):
+                initial_value = initial_value()
+            if isinstance(initial_value, Trackable) and hasattr(initial_value, "read_value"):
+                initial_value = initial_value.read_value()
+            value = _core.convert_to_tensor(initial_value, dtype)
+            super().__init__(value, name=_base_name(name), trainable=bool(trainable), shape=shape)
+        _BY_HANDLE[self.handle._id] = self
+        self._constraint = constraint
+        self._synchronization = synchronization
+        self._aggregation = aggregation
+
+    # ---- What it is
+
+    @property
+    def name(self):
+        return self._plain_name + ":0"
+
+    @property
+    def _shared_name(self):
+        return self._plain_name
+
+    @property
+    def _unique_id(self):
+        """Different for every variable of the process; Keras's optimizers keep their slots by it."""
+        return f"{self._plain_name}_{self.handle._id}"
+
+    @property
+    def constraint(self):
+        return self._constraint
+
+    @property
+    def synchronization(self):
+        return self._synchronization
+
+    @property
+    def aggregation(self):
+        return self._aggregation
+
+    @property
+    def ndim(self):
+        return self.shape.rank
+
+    def get_shape(self):
+        return self.shape
+
+    def set_shape(self, shape):
+        self.shape.assert_is_compatible_with(shape)
+
+    def ref(self):
+        return Reference(self, ("variable", self.handle._id))
+
+    experimental_ref = ref
+
+    # ---- Reading
+
+    def value(self):
+        return self.read_value()
+
+    def numpy(self):
+        return self.read_value().numpy()
+
+    def __array__(self, dtype=None, copy=None):
+        return self.read_value().__array__(dtype, copy)
+
+    __array_priority__ = 100
+
+    def __bool__(self):
+        return bool(self.read_value())
+
+    def __int__(self):
+        return int(self.read_value())
+
+    def __float__(self):
+        return float(self.read_value())
+
+    def __index__(self):
+        return self.read_value().__index__()
+
+    def __len__(self):
+        return len(self.read_value())
+
+    def __tf_tensor__(self, dtype=None, name=None):
+        return _core.convert_to_tensor(self.read_value(), dtype)
+
+    def sparse_read(self, indices, name=None):
+        return _core.execute("ResourceGather", self, indices)
+
+    # ---- Writing
+
+    def _assign(self, op, value, read_value):
+        if op == "AssignVariableOp":
+            value = _core.convert_to_tensor(value, self.dtype)
+            if not self.shape.is_compatible_with(value.shape):
+                raise ValueError(
+                    f"Cannot assign value to variable '{self.name}': Shape mismatch. The variable shape "
+                    f"{self.shape}, and the assigned value shape {value.shape} are incompatible."
+                )
+        self._update(op, value)
+        return self if read_value else None
+
+    def assign(self, value, use_locking=False, name=None, read_value=True):
+        return self._assign("AssignVariableOp", value, read_value)
+
+    def assign_add(self, delta, use_locking=False, name=None, read_value=True):
+        return self._assign("AssignAddVariableOp", delta, read_value)
+
+    def assign_sub(self, delta, use_locking=False, name=None, read_value=True):
+        return self._assign("AssignSubVariableOp", delta, read_value)
+
+    def _scatter(self, op, slices):
+        self._update(op, slices.indices, slices.values)
+        return self
+
+    def scatter_update(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("ResourceScatterUpdate", sparse_delta)
+
+    def scatter_add(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("ResourceScatterAdd", sparse_delta)
+
+    def scatter_sub(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("ResourceScatterSub", sparse_delta)
+
+    def scatter_mul(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("ResourceScatterMul", sparse_delta)
+
+    def scatter_div(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("ResourceScatterDiv", sparse_delta)
+
+    def scatter_max(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("ResourceScatterMax", sparse_delta)
+
+    def scatter_min(self, sparse_delta, use_locking=False, name=None):
+        return self._scatter("ResourceScatterMin", sparse_delta)
+
+    # ---- Copies
+
+    def __deepcopy__(self, memo):
+        copy = Variable(
+            self.read_value(), trainable=self.trainable, name=self._plain_name, shape=self.shape,
+            constraint=self._constraint, synchronization=self._synchronization, aggregation=self._aggregation,
+        )  # fmt: skip
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce__(self):
+        return _rebuild, (self.numpy(), self.dtype, self._plain_name, self.trainable, self.shape)
+
+
+def _rebuild(value, dtype, name, trainable, shape):
+    return Variable(value, dtype=dtype, name=name, trainable=trainable, shape=shape)
+
+
+def _base_name(name):
+    return "Variable" if name is None else str(name)

@@ -1,0 +1,71 @@
+"""install_as_tensorflow(): from then on `import tensorflow` and `import keras` are served by Tandem."""
+
+import importlib.abc
+import importlib.machinery
+import sys
+
+from tandem import import_map
+
+
+class _Loader(importlib.abc.Loader):
+    """Gives out a module that exists already, and leaves it as it is."""
+
+    def __init__(self, module):
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec):
+        return self._module
+
+    def exec_module(self, module):
+        module.__spec__ = self._spec
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname, path=None, target=None):
+        if not import_map.is_mapped(fullname):
+            return None
+        try:
+            module = import_map.import_target(fullname)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"No module named '{fullname}': Tandem serves `tensorflow` in this process and has no such part.",
+                name=fullname,
+            ) from error
+        return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
+
+
+class _KerasFinder(importlib.abc.MetaPathFinder):
+    """`import tandem.keras.layers`: the package keras under Tandem's name."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname != "tandem.keras" and not fullname.startswith("tandem.keras."):
+            return None
+        module = import_map.import_target("tensorflow" + fullname.removeprefix("tandem"))
+        return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
+
+
+_FINDER = _Finder()
+_KERAS_FINDER = _KerasFinder()
+
+
+def install_keras_name():
+    """Called once when tandem is imported; loads nothing by itself."""
+    if _KERAS_FINDER not in sys.meta_path:
+        sys.meta_path.append(_KERAS_FINDER)
+
+
+def install_as_tensorflow():
+    """Serves `import tensorflow` and `import keras` by Tandem in this process."""
+    loaded = sys.modules.get("tensorflow")
+    tandem = sys.modules["tandem"]
+    if loaded is not None and loaded is not tandem:
+        raise ImportError(
+            "TensorFlow is already imported in this process. Call tandem.install_as_tensorflow() before the first "
+            "`import tensorflow`, or start the script with `tandem run`."
+        )
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    from tandem import keras_loader
+
+    keras_loader.install_finder()

@@ -1,0 +1,108 @@
+"""Loads the one Keras of the process, running on Tandem in TensorFlow's place.
+
+`keras` is the package from PyPI, unchanged: its modules are loaded with an `__import__` that maps
+`tensorflow` to `tandem`, and its TensorFlow backend then runs on Tandem. The version is pinned exactly.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import sys
+
+from tandem.import_map import MappedImportlib, mapped_builtins
+
+VERSION = "3.15.1"
+
+# Modules of Keras that look up modules by name.
+_BY_NAME = ("keras.src.utils.module_utils",)
+
+
+class _Loader(importlib.abc.Loader):
+    """Runs a module of Keras with mapped imports."""
+
+    def __init__(self, inner):
+        self._inner = inner
+
+    def create_module(self, spec):
+        return self._inner.create_module(spec)
+
+    def exec_module(self, module):
+        module.__dict__["__builtins__"] = _BUILTINS
+        self._inner.exec_module(module)
+        if module.__name__ in _BY_NAME:
+            module.importlib = MappedImportlib()
+
+    def __getattr__(self, name):
+        # get_data, get_source, is_package: for inspect, tracebacks and resources.
+        return getattr(self._inner, name)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname != "keras" and not fullname.startswith("keras."):
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+_BUILTINS = mapped_builtins()
+_FINDER = _Finder()
+
+
+def install_finder():
+    """From now on `import keras` gives Keras on Tandem."""
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+
+
+def _is_ours(module):
+    return module.__dict__.get("__builtins__") is _BUILTINS
+
+
+def load():
+    """The package keras on Tandem; loaded on first use."""
+    loaded = sys.modules.get("keras")
+    if loaded is not None:
+        if _is_ours(loaded):
+            return loaded
+        backend = getattr(getattr(loaded, "backend", None), "backend", lambda: "another")()
+        raise ImportError(
+            f"Keras is already loaded on the {backend} backend, and a process has only one Keras. Import it as "
+            "`from tandem import keras`, or call tandem.install_as_tensorflow() before the first `import keras`."
+        )
+    install_finder()
+    # Keras reads its backend's name while it is imported.
+    previous = os.environ.get("KERAS_BACKEND")
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    try:
+        keras = importlib.import_module("keras")
+    except ModuleNotFoundError as error:
+        if error.name == "keras":
+            raise ImportError(f"tandem.keras needs the package keras; run: pip install keras=={VERSION}") from error
+        raise
+    finally:
+        if previous is None:
+            os.environ.pop("KERAS_BACKEND", None)
+        else:
+            os.environ["KERAS_BACKEND"] = previous
+    if keras.__version__ != VERSION:
+        _unload()
+        raise ImportError(
+            f"tandem.keras runs Keras {VERSION}, but {keras.__version__} is installed; run: pip "
+            f"install keras=={VERSION}"
+        )
+    return keras
+
+
+def _unload():
+    for name in [n for n in sys.modules if n == "keras" or n.startswith("keras.")]:
+        del sys.modules[name]
+
+
+def __getattr__(name):
+    if name == "keras":
+        return load()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

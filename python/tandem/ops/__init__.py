@@ -1,0 +1,1 @@
+"""Functions with TensorFlow's signatures that are more than one op call."""

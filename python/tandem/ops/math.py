@@ -1,0 +1,304 @@
+"""Mathematics and linear algebra, where TensorFlow's function is more than one op."""
+
+import builtins
+
+import numpy as np
+
+from tandem import _core
+from tandem._core import as_dtype, convert_to_tensor, execute, op
+from tandem.framework.dtypes import int32, int64
+from tandem.framework.indexed_slices import IndexedSlices
+
+_Cast, _MatMul, _Sum, _Sqrt = op("Cast"), op("MatMul"), op("Sum"), op("Sqrt")
+_Moments, _Maximum = op("Moments"), op("Maximum")
+
+
+def saturate_cast(value, dtype, name=None):
+    """A cast that clips to the range of the dtype first."""
+    value, dtype = convert_to_tensor(value), as_dtype(dtype)
+    if value.dtype is dtype:
+        return value
+    if value.dtype.is_complex or dtype.is_complex:
+        raise TypeError("tf.saturate_cast of complex numbers is not available in Tandem.")
+    if value.dtype.is_floating and dtype.is_integer or value.dtype.max > dtype.max or value.dtype.min < dtype.min:
+        low, high = builtins.max(value.dtype.min, dtype.min), builtins.min(value.dtype.max, dtype.max)
+        if value.dtype.is_floating and dtype.is_integer:
+            # The largest float that the integer type holds.
+            high = np.nextafter(value.dtype.as_numpy_dtype(high), 0) if float(high) > dtype.max else high
+        value = execute("ClipByValue", value, convert_to_tensor(low, value.dtype), convert_to_tensor(high, value.dtype))
+    return execute(_Cast, value, dtype=dtype)
+
+
+def matmul(
+    a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
+    b_is_sparse=False, output_type=None, grad_a=False, grad_b=False, name=None,
+):  # fmt: skip
+    """Matrix product over the last two dimensions; leading ones broadcast."""
+    if transpose_a and adjoint_a:
+        raise ValueError("Only one of `transpose_a` and `adjoint_a` can be True.")
+    if transpose_b and adjoint_b:
+        raise ValueError("Only one of `transpose_b` and `adjoint_b` can be True.")
+    if output_type is not None:
+        a, b = (execute(_Cast, x, dtype=as_dtype(output_type)) for x in (a, b))
+    if not (transpose_a or transpose_b or adjoint_a or adjoint_b):
+        return execute(_MatMul, a, b)
+    return execute(
+        _MatMul, a, b, transpose_a=transpose_a, transpose_b=transpose_b, adjoint_a=adjoint_a, adjoint_b=adjoint_b
+    )
+
+
+def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
+    """Products of matrices and vectors."""
+    column = execute("ExpandDims", b, axis=-1)
+    return execute("Squeeze", matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a), axis=-1)
+
+
+def einsum(equation, *inputs, **kwargs):
+    """Sum over the labels that the equation leaves out of its result."""
+    kwargs.pop("name", None)
+    kwargs.pop("optimize", None)
+    if kwargs:
+        raise TypeError(
+            f"Invalid keyword arguments for this function: {', '.join(sorted(kwargs))}. Expected: "
+            "name, optimize."
+        )
+    if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+        inputs = inputs[0]
+    tensors = [x for x in inputs if isinstance(x, _core.Tensor)]
+    dtype = tensors[0].dtype if tensors else None
+    return _core.functions.einsum(equation, [convert_to_tensor(x, None, dtype) for x in inputs])
+
+
+def tensordot(a, b, axes, name=None):
+    """Sums products over pairs of axes."""
+    a = convert_to_tensor(a)
+    b = convert_to_tensor(b, a.dtype)
+    if isinstance(axes, (int, np.integer)):
+        if axes < 0:
+            raise ValueError(f"`axes` must be at least 0. Received: {axes}.")
+        rank = a.shape.rank
+        return _core.functions.tensordot(a, b, list(range(rank - axes, rank)), list(range(axes)))
+    a_axes, b_axes = axes
+    return _core.functions.tensordot(a, b, a_axes, b_axes)
+
+
+def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+    """Variance of elements over axes."""
+    x = convert_to_tensor(input_tensor)
+    if not x.dtype.is_floating:
+        raise TypeError("Input must be either real or complex. Received integer type " + repr(x.dtype) + ".")
+    return execute(_Moments, x, axis=axis, keepdims=keepdims, no_axes=_empty(axis))[1]
+
+
+def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+    """Standard deviation of elements over axes."""
+    return execute(_Sqrt, reduce_variance(input_tensor, axis, keepdims))
+
+
+def _empty(axis):
+    return isinstance(axis, (list, tuple)) and len(axis) == 0
+
+
+def count_nonzero(input, axis=None, keepdims=None, dtype=int64, name=None):
+    """How many elements are not zero."""
+    input = convert_to_tensor(input)
+    zero = convert_to_tensor("" if input.dtype.name == "string" else False if input.dtype.is_bool else 0, input.dtype)
+    nonzero = execute(_Cast, execute("NotEqual", input, zero), dtype=int64)
+    total = execute(_Sum, nonzero, axis=axis, keepdims=bool(keepdims), no_axes=_empty(axis))
+    dtype = as_dtype(dtype)
+    return total if dtype is int64 else execute(_Cast, total, dtype=dtype)
+
+
+def norm(tensor, ord="euclidean", axis=None, keepdims=None, name=None):
+    """Norm of vectors or matrices."""
+    x = convert_to_tensor(tensor)
+    keepdims = bool(keepdims)
+    if ord in ("euclidean", "fro", 2) and not (ord == 2 and _is_pair(axis)):
+        if ord == "fro" and axis is not None and not _is_pair(axis):
+            raise ValueError("'axis' must be None, an integer, or a tuple of 2 integers; 'fro' needs two axes.")
+        return execute("EuclideanNorm", x, axis=axis, keepdims=keepdims)
+    magnitude = execute("ComplexAbs" if x.dtype.is_complex else "Abs", x)
+    if _is_pair(axis):
+        return _matrix_norm(x, magnitude, ord, axis, keepdims)
+    if ord == np.inf:
+        return execute("Max", magnitude, axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return execute("Min", magnitude, axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return execute(_Sum, magnitude, axis=axis, keepdims=keepdims)
+    if not isinstance(ord, (int, float)) or ord <= 0:
+        raise ValueError(f"'ord' must be a supported vector norm, got {ord}.")
+    return execute("Sum", magnitude**ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+
+
+def _is_pair(axis):
+    return isinstance(axis, (list, tuple)) and len(axis) == 2
+
+
+def _matrix_norm(x, magnitude, ord, axis, keepdims):
+    if ord not in (1, 2, np.inf):
+        raise ValueError(f"'ord' must be a supported matrix norm in [euclidean, fro, 1, 2, inf], got {ord}")
+    rank = x.shape.rank
+    rows, columns = (a % rank for a in axis)
+    if ord == 2:
+        order = [i for i in range(rank) if i not in (rows, columns)] + [rows, columns]
+        values = execute("Svd", execute("Transpose", x, perm=order), compute_uv=False)[0]
+        largest = execute("Max", values, axis=-1)
+        if keepdims:
+            for a in sorted((rows, columns)):
+                largest = execute("ExpandDims", largest, axis=a)
+        return largest
+    summed, compared = (rows, columns) if ord == 1 else (columns, rows)
+    sums = execute(_Sum, magnitude, axis=summed, keepdims=True)
+    result = execute("Max", sums, axis=compared, keepdims=True)
+    return result if keepdims else execute("Squeeze", result, axis=sorted((rows, columns)))
+
+
+def trace(x, name=None):
+    """Sums of diagonals."""
+    return execute(_Sum, execute("MatrixDiagPartV3", convert_to_tensor(x)), axis=-1)
+
+
+def matrix_transpose(a, name="matrix_transpose", conjugate=False):
+    """Swaps the last two dimensions."""
+    a = convert_to_tensor(a)
+    rank = a.shape.rank
+    if rank is None or rank < 2:
+        raise ValueError(
+            f"Argument `a` should be a (batch) matrix with rank >= 2. Received `a` = {a} with shape: "
+            f"{a.shape}"
+        )
+    return execute("Transpose", a, perm=[*range(rank - 2), rank - 1, rank - 2], conjugate=conjugate)
+
+
+def adjoint(matrix, name=None):
+    """Transposes and conjugates the last two dimensions."""
+    return matrix_transpose(matrix, conjugate=True)
+
+
+def logdet(matrix, name=None):
+    """Logarithm of the determinant of positive definite matrices."""
+    return _core.functions.logdet(matrix)
+
+
+def pinv(a, rcond=None, validate_args=False, name=None):
+    """Pseudo-inverse of matrices."""
+    return _core.functions.pinv(a, None if rcond is None else float(rcond))
+
+
+def matrix_rank(a, tol=None, validate_args=False, name=None):
+    """Number of singular values above a tolerance."""
+    return _core.functions.matrix_rank(a, None if tol is None else float(tol))
+
+
+def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+    """Solutions of linear equations in the sense of least squares."""
+    return _core.functions.lstsq(matrix, rhs, float(l2_regularizer))
+
+
+def cholesky_solve(chol, rhs, name=None):
+    """Solves systems from Cholesky factors."""
+    return _core.functions.cholesky_solve(chol, rhs)
+
+
+def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+    """Singular values and vectors of matrices."""
+    s, u, v = execute("Svd", tensor, compute_uv=compute_uv, full_matrices=full_matrices)
+    return (s, u, v) if compute_uv else s
+
+
+def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
+    """Matrices with given bands of diagonals."""
+    diagonal = convert_to_tensor(diagonal)
+    lower, upper = _band(k)
+    return execute(
+        "MatrixDiagV3", diagonal, convert_to_tensor(padding_value, diagonal.dtype), lower=lower, upper=upper,
+        num_rows=num_rows, num_cols=num_cols, align=align,
+    )  # fmt: skip
+
+
+def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
+    """The bands of diagonals of matrices."""
+    input = convert_to_tensor(input)
+    lower, upper = _band(k)
+    return execute(
+        "MatrixDiagPartV3", input, convert_to_tensor(padding_value, input.dtype), lower=lower, upper=upper, align=align
+    )
+
+
+def _band(k):
+    return (int(k), int(k)) if np.ndim(k) == 0 else (int(k[0]), int(k[-1]))
+
+
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
+    """x divided by its norm over axes."""
+    x = convert_to_tensor(x)
+    squares = execute(_Sum, execute("Square", x), axis=axis, keepdims=True)
+    return x * execute("Rsqrt", execute(_Maximum, squares, epsilon))
+
+
+def _dense_values(t):
+    return t.values if isinstance(t, IndexedSlices) else convert_to_tensor(t)
+
+
+def _with_values(t, values):
+    return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+
+
+def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """t, scaled down where its norm exceeds a limit."""
+    values = _dense_values(t)
+    squares = execute(_Sum, values * values, axis=axes, keepdims=True)
+    positive = squares > 0
+    safe = execute("SelectV2", positive, squares, execute("OnesLike", squares))
+    length = execute("SelectV2", positive, execute(_Sqrt, safe), squares)
+    limit = convert_to_tensor(clip_norm, values.dtype)
+    return _with_values(t, values * limit / execute(_Maximum, length, limit))
+
+
+def global_norm(t_list, name=None):
+    """Norm of several tensors taken as one."""
+    halves = [execute("L2Loss", _dense_values(t)) for t in t_list if t is not None]
+    total = execute(_Sum, execute("Pack", halves, axis=0))
+    return execute(_Sqrt, total * 2.0)
+
+
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """All tensors scaled down together where their norm exceeds a limit."""
+    length = global_norm(t_list) if use_norm is None else use_norm
+    scale = clip_norm * execute("Minimum", 1.0 / length, 1.0 / convert_to_tensor(clip_norm, length.dtype))
+    # A norm that is not finite makes all of them NaN, as in TensorFlow.
+    scale = scale + (length - length)
+    clipped = [None if t is None else _with_values(t, _dense_values(t) * scale) for t in t_list]
+    return clipped, length
+
+
+def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name=None, axis=None, binary_output=False):
+    """How often each small integer occurs, for all values or for each row."""
+    arr = convert_to_tensor(arr)
+    if axis is None:
+        arr = execute("Reshape", arr, [-1])
+        weights = None if weights is None else execute("Reshape", convert_to_tensor(weights), [-1])
+    elif axis not in (0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    empty = arr.shape.num_elements() == 0
+    size = 0 if empty else int(execute("Max", arr)) + 1
+    if minlength is not None:
+        size = builtins.max(size, int(minlength))
+    if maxlength is not None:
+        size = builtins.min(size, int(maxlength))
+    kind = as_dtype(dtype) if weights is None else convert_to_tensor(weights).dtype
+    weights = convert_to_tensor([], kind) if weights is None else weights
+    return execute("DenseBincount", arr, convert_to_tensor(size, arr.dtype), weights, binary_output=binary_output)
+
+
+def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=int32, name=None):
+    """Counts of predictions by label."""
+    labels, predictions = (execute(_Cast, x, dtype=int64) for x in (labels, predictions))
+    if num_classes is None:
+        num_classes = int(execute(_Maximum, execute("Max", labels), execute("Max", predictions))) + 1
+    dtype = as_dtype(dtype)
+    values = execute("OnesLike", labels, dtype=dtype) if weights is None else execute(_Cast, weights, dtype=dtype)
+    places = execute("Pack", [labels, predictions], axis=1)
+    shape = convert_to_tensor([int(num_classes)] * 2, int64)
+    return execute("ScatterNd", places, values, shape)

@@ -1,0 +1,133 @@
+"""tf.random: TensorFlow's signatures over the native generators."""
+
+from tandem import _core
+from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import float32, int64
+
+_f = _core.functions
+
+
+def _seed(seed):
+    return -1 if seed is None else int(seed)
+
+
+def _bounds(minval, maxval, dtype):
+    if maxval is None:
+        if dtype.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {dtype!r}")
+        maxval = 1
+    return minval, maxval
+
+
+def _is_number(value):
+    return isinstance(value, (int, float)) or (
+        not isinstance(value, _core.Tensor) and getattr(value, "ndim", None) == 0
+    )
+
+
+def set_seed(seed):
+    """All sequences of random numbers start over from this seed."""
+    _f.set_seed(int(seed))
+
+
+def uniform(shape, minval=0, maxval=None, dtype=float32, seed=None, name=None):
+    """Uniform numbers in [minval, maxval)."""
+    dtype = as_dtype(dtype)
+    minval, maxval = _bounds(minval, maxval, dtype)
+    if dtype.is_integer or (_is_number(minval) and _is_number(maxval)):
+        return _f.uniform(shape, float(minval), float(maxval), dtype, _seed(seed))
+    minval, maxval = (convert_to_tensor(v, dtype) for v in (minval, maxval))
+    return _f.uniform(shape, 0.0, 1.0, dtype, _seed(seed)) * (maxval - minval) + minval
+
+
+def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
+    """Numbers of a normal distribution."""
+    return _scaled(_f.normal, shape, mean, stddev, as_dtype(dtype), _seed(seed))
+
+
+def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
+    """Normal numbers within two standard deviations."""
+    return _scaled(_f.truncated_normal, shape, mean, stddev, as_dtype(dtype), _seed(seed))
+
+
+def _scaled(draw, shape, mean, stddev, dtype, seed):
+    if _is_number(mean) and _is_number(stddev):
+        return draw(shape, float(mean), float(stddev), dtype, seed)
+    return draw(shape, 0.0, 1.0, dtype, seed) * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
+
+
+def shuffle(value, seed=None, name=None):
+    """The rows of a tensor in random order."""
+    return _f.shuffle(value, _seed(seed))
+
+
+def gamma(shape, alpha, beta=None, dtype=float32, seed=None, name=None):
+    """Samples of the gamma distribution for each alpha."""
+    dtype = as_dtype(dtype)
+    beta = None if beta is None else convert_to_tensor(beta, dtype)
+    return _f.gamma(shape, convert_to_tensor(alpha, dtype), beta, _seed(seed))
+
+
+def categorical(logits, num_samples, dtype=None, seed=None, name=None):
+    """Class indices drawn from rows of unnormalised log-probabilities."""
+    return _f.categorical(logits, int(num_samples), int64 if dtype is None else as_dtype(dtype), _seed(seed))
+
+
+def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=float32, name=None, alg="auto_select"):
+    """Uniform numbers that depend on the seed alone."""
+    dtype = as_dtype(dtype)
+    if dtype.is_integer:
+        if minval is None and maxval is None:
+            return _f.stateless_uniform_full_int(shape, seed, dtype)
+        if minval is None or maxval is None:
+            raise ValueError(
+                f"For integer `dtype` argument {dtype!r}, argument `minval` and `maxval` must be both "
+                "None or not None."
+            )
+    minval, maxval = _bounds(minval, maxval, dtype)
+    if dtype.is_integer or (_is_number(minval) and _is_number(maxval)):
+        return _f.stateless_uniform(shape, seed, float(minval), float(maxval), dtype)
+    minval, maxval = (convert_to_tensor(v, dtype) for v in (minval, maxval))
+    return _f.stateless_uniform(shape, seed, 0.0, 1.0, dtype) * (maxval - minval) + minval
+
+
+def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=float32, name=None, alg="auto_select"):
+    """Normal numbers that depend on the seed alone."""
+    return _stateless(_f.stateless_normal, shape, seed, mean, stddev, as_dtype(dtype))
+
+
+def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=float32, name=None, alg="auto_select"):
+    """Normal numbers within two standard deviations that depend on the seed alone."""
+    return _stateless(_f.stateless_truncated_normal, shape, seed, mean, stddev, as_dtype(dtype))
+
+
+def _stateless(draw, shape, seed, mean, stddev, dtype):
+    if _is_number(mean) and _is_number(stddev):
+        return draw(shape, seed, float(mean), float(stddev), dtype)
+    return draw(shape, seed, 0.0, 1.0, dtype) * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
+
+
+def stateless_gamma(shape, seed, alpha, beta=None, dtype=float32, name=None):
+    """Gamma samples that depend on the seed alone; the shape ends with that of alpha and beta broadcast."""
+    dtype = as_dtype(dtype)
+    alpha = convert_to_tensor(alpha, dtype)
+    if beta is not None:
+        beta = convert_to_tensor(beta, dtype)
+        both = execute("BroadcastArgs", execute("Shape", alpha), execute("Shape", beta))
+        alpha = execute("BroadcastTo", alpha, both)
+    wanted, rank = _core.to_ints(shape), alpha.shape.rank
+    samples = len(wanted) - rank
+    if samples < 0 or wanted[samples:] != alpha.shape.as_list():
+        raise ValueError(f"Shape {wanted} must end with the shape of alpha, {alpha.shape}.")
+    drawn = _f.stateless_gamma(wanted[:samples], seed, alpha)
+    return drawn if beta is None else drawn / beta
+
+
+def stateless_categorical(logits, num_samples, seed, dtype=int64, name=None):
+    """Class indices that depend on the seed alone."""
+    return _f.stateless_categorical(logits, int(num_samples), seed, as_dtype(dtype))
+
+
+def stateless_shuffle(value, seed, alg="auto_select", name=None):
+    """Rows in an order that depends on the seed alone."""
+    return _f.stateless_shuffle(value, seed)

@@ -1,0 +1,83 @@
+#include "python/errors.h"
+
+#include <array>
+#include <new>
+
+#include "tandem/error.h"
+
+namespace tandem::python {
+
+namespace {
+
+// Classes by error code; owned for the life of the process.
+std::array<PyObject*, 17> g_classes{};
+
+void set_error(const Error& e) {
+  const auto code = static_cast<size_t>(e.code());
+  PyObject* type = code < g_classes.size() ? g_classes[code] : nullptr;
+  if (!type) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+    return;
+  }
+  PyObject* error = PyObject_CallFunction(type, "OOs", Py_None, Py_None, e.what());
+  if (!error) return;
+  PyErr_SetObject(type, error);
+  Py_DECREF(error);
+}
+
+}  // namespace
+
+void set_python_error() {
+  try {
+    throw;
+  } catch (nb::python_error& e) {
+    e.restore();
+  } catch (const ValueError& e) {
+    PyErr_SetString(PyExc_ValueError, e.what());
+  } catch (const RuntimeStateError& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  } catch (const Error& e) {
+    set_error(e);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+}
+
+void raise(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  throw nb::python_error();
+}
+
+std::string repr_of(PyObject* o) {
+  PyObject* text = PyObject_Repr(o);
+  const char* utf8 = text ? PyUnicode_AsUTF8(text) : nullptr;
+  std::string result = utf8 ? utf8 : "<object without repr>";
+  Py_XDECREF(text);
+  PyErr_Clear();
+  return result;
+}
+
+void bind_errors(nb::module_& m) {
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const Error&) {
+      set_python_error();
+    }
+  });
+  m.def(
+      "register_error",
+      [](int code, nb::handle type) {
+        if (code < 0 || code >= static_cast<int>(g_classes.size())) {
+          raise(PyExc_ValueError, "register_error: no such code");
+        }
+        Py_INCREF(type.ptr());
+        Py_XSETREF(g_classes[static_cast<size_t>(code)], type.ptr());
+      },
+      nb::arg("code"), nb::arg("type"),
+      "The Python class that errors of this code become.");
+}
+
+}  // namespace tandem::python

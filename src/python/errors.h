@@ -1,0 +1,38 @@
+// Errors between C++ and Python: what Tandem throws becomes the class of tf.errors that
+// belongs to its code (registered by tandem.errors), and a Python error travels through
+// C++ as nb::python_error. All functions need the interpreter lock.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+
+namespace tandem::python {
+
+namespace nb = nanobind;
+
+/// Sets the Python error that belongs to the exception being handled.
+void set_python_error();
+
+/// Throws a Python error of that class through C++.
+[[noreturn]] void raise(PyObject* type, const std::string& message);
+
+/// Runs `body`, which returns a new reference; an exception becomes a Python error.
+template <class Body>
+PyObject* guarded(Body&& body) {
+  try {
+    return std::forward<Body>(body)();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
+}
+
+/// repr(o) for messages; never fails.
+std::string repr_of(PyObject* o);
+
+void bind_errors(nb::module_& m);
+
+}  // namespace tandem::python

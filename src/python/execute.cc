@@ -1,0 +1,248 @@
+#include "python/execute.h"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
+#include "python/attrs_from_python.h"
+#include "python/convert.h"
+#include "python/dtypes.h"
+#include "python/errors.h"
+#include "python/tensor_object.h"
+#include "python/variable_object.h"
+#include "tensor/tensor_impl.h"
+
+namespace tandem::python {
+
+namespace {
+
+struct PyOp {
+  const OpDef* def = nullptr;
+};
+PyTypeObject* g_op_type = nullptr;
+
+constexpr int64_t kSmall = 2048;  // elements
+
+// Elementwise on a few host values: done before another thread could take the lock.
+bool is_small(const OpDef& op, std::span<const TensorArg> inputs) {
+  if (op.expression.empty()) return false;
+  for (const TensorArg& arg : inputs) {
+    const TensorImpl* t = arg.impl();
+    if (!t || !t->buffer || !t->device->is_host() || t->buffer->ready()) return false;
+    if (t->shape.num_elements() > kSmall) return false;
+  }
+  return true;
+}
+
+// The tensors of one call. Type variables are settled by what is a tensor already; then
+// Python values take the dtype of their variable, or give it one.
+class Arguments {
+ public:
+  Arguments(const OpDef& op, PyObject* const* given, Py_ssize_t n) : op_(op) {
+    spread(given, n);
+    tensors_.resize(values_.size());
+    for (size_t i = 0; i < values_.size(); ++i) take_tensor(i);
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (!tensors_[i].defined() && values_[i] != Py_None) convert(i);
+    }
+    args_.reserve(tensors_.size());
+    for (const Tensor& t : tensors_) args_.emplace_back(t);
+  }
+  std::span<const TensorArg> args() const { return args_; }
+
+ private:
+  void spread(PyObject* const* given, Py_ssize_t n) {
+    const auto count = static_cast<Py_ssize_t>(op_.inputs.size());
+    if (n > count) {
+      raise(PyExc_TypeError,
+            fmt::format("{} takes {} inputs, got {}", op_.name, count, n));
+    }
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      if (!op_.inputs[static_cast<size_t>(i)].variadic) {
+        values_.push_back(given[i]);
+        continue;
+      }
+      list_ = nb::steal(PySequence_Fast(given[i], "a list of tensors is wanted"));
+      if (!list_.is_valid()) throw nb::python_error();
+      for (Py_ssize_t j = 0; j < PySequence_Fast_GET_SIZE(list_.ptr()); ++j) {
+        values_.push_back(PySequence_Fast_GET_ITEM(list_.ptr(), j));
+      }
+    }
+    // Optional inputs that are not given.
+    for (Py_ssize_t i = n; i < count && op_.inputs[static_cast<size_t>(i)].optional;
+         ++i) {
+      values_.push_back(Py_None);
+    }
+  }
+
+  DType& type_of(size_t i) {
+    return types_[static_cast<unsigned char>(op_.input_def(static_cast<int>(i)).type) &
+                  127];
+  }
+
+  void take_tensor(size_t i) {
+    PyObject* v = values_[i];
+    if (is_tensor(v)) {
+      tensors_[i] = tensor_of(v);
+    } else if (is_variable(v)) {
+      const Variable& variable = variable_of_object(v);
+      tensors_[i] = op_.input_def(static_cast<int>(i)).resource ? variable.handle()
+                                                                : variable.read();
+      if (tensors_[i].dtype() == DType::kResource) return;
+    } else {
+      return;
+    }
+    if (type_of(i) == DType::kInvalid) type_of(i) = tensors_[i].dtype();
+  }
+
+  // Of a variable that allows one dtype only, that one. A list with nothing in it would
+  // be of floats; where those are not allowed it is of integers (an empty shape).
+  DType only_type(size_t i) const {
+    const char name = op_.input_def(static_cast<int>(i)).type;
+    for (const TypeVar& t : op_.types) {
+      if (t.name != name) continue;
+      const bool one = (t.allowed & (t.allowed - 1)) == 0;
+      for (int d = 1; one && d < kDTypeCount; ++d) {
+        if (t.allowed == mask(static_cast<DType>(d))) return static_cast<DType>(d);
+      }
+      const bool no_floats = !(t.allowed & kFloats) && (t.allowed & mask(DType::kInt32));
+      if (no_floats && is_empty(values_[i])) return DType::kInt32;
+    }
+    return DType::kInvalid;
+  }
+  static bool is_empty(PyObject* v) {
+    return (PyList_Check(v) || PyTuple_Check(v)) && PySequence_Fast_GET_SIZE(v) == 0;
+  }
+
+  void convert(size_t i) {
+    const InputDef& def = op_.input_def(static_cast<int>(i));
+    DType& type = type_of(i);
+    ConvertOptions options{.on_host = def.host};
+    // TensorFlow's sum tries a number of another kind as it is, and says what it
+    // expected.
+    static const OpHandle add("AddV2");
+    const bool lenient = &op_ == &static_cast<const OpDef&>(add);
+    (lenient ? options.hint : options.dtype) =
+        type != DType::kInvalid ? type : only_type(i);
+    tensors_[i] = to_tensor(values_[i], options);
+    if (type == DType::kInvalid) type = tensors_[i].dtype();
+  }
+
+  const OpDef& op_;
+  std::vector<PyObject*> values_;
+  nb::object list_;
+  std::vector<Tensor> tensors_;
+  std::vector<TensorArg> args_;
+  DType types_[128] = {};
+};
+
+const OpDef& op_of(PyObject* o) {
+  if (Py_TYPE(o) == g_op_type) return *nb::inst_ptr<PyOp>(o)->def;
+  const char* name = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
+  if (!name) raise(PyExc_TypeError, "execute: the first argument is an op or its name");
+  return OpTable::get().at(name);
+}
+
+PyObject* result_of(const OpDef& op, std::vector<Tensor> outputs) {
+  const bool list = op.outputs.size() == 1 && op.outputs[0].ends_with('*');
+  if (op.outputs.empty()) Py_RETURN_NONE;
+  if (op.outputs.size() == 1 && !list) {
+    return wrap(outputs.empty() ? Tensor() : std::move(outputs[0]));
+  }
+  const auto n = static_cast<Py_ssize_t>(outputs.size());
+  nb::object all = nb::steal(list ? PyList_New(n) : PyTuple_New(n));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = wrap(std::move(outputs[static_cast<size_t>(i)]));
+    if (!item) throw nb::python_error();
+    if (list) {
+      PyList_SET_ITEM(all.ptr(), i, item);
+    } else {
+      PyTuple_SET_ITEM(all.ptr(), i, item);
+    }
+  }
+  return all.release().ptr();
+}
+
+PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* names) {
+  return guarded([&]() -> PyObject* {
+    if (nargs < 1) raise(PyExc_TypeError, "execute: no op given");
+    const OpDef& op = op_of(args[0]);
+    const Arguments inputs(op, args + 1, nargs - 1);
+    Attrs keep;
+    const AttrsRef attrs = attrs_from_python(op, names, args + nargs, keep);
+    if (op.outputs.size() == 1 && !op.outputs[0].ends_with('*')) {
+      return wrap(emit_unlocked(op, attrs, inputs.args()));
+    }
+    std::vector<Tensor> outputs;
+    {
+      const nb::gil_scoped_release unlocked;
+      current_emitter().emit(op, attrs, inputs.args(), outputs);
+    }
+    return result_of(op, std::move(outputs));
+  });
+}
+
+PyMethodDef kFunctions[] = {
+    {"execute", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(execute)),
+     METH_FASTCALL | METH_KEYWORDS,
+     "execute(op, *inputs, **attributes): converts the inputs and runs or traces the "
+     "op."},
+    {nullptr, nullptr, 0, nullptr}};
+
+nb::dict describe(const OpDef& op) {
+  nb::dict d;
+  d["name"] = op.name;
+  d["doc"] = op.doc;
+  nb::list inputs, attrs, outputs;
+  for (const InputDef& in : op.inputs) {
+    nb::dict i;
+    i["name"] = in.name;
+    i["type"] = std::string(1, in.type);
+    i["optional"] = in.optional;
+    i["list"] = in.variadic;
+    i["resource"] = in.resource;
+    inputs.append(i);
+  }
+  if (op.attrs) {
+    for (const AttrField& f : op.attrs->fields) {
+      nb::dict a;
+      a["name"] = f.name;
+      a["type"] = f.type;
+      a["default"] = f.fallback;
+      attrs.append(a);
+    }
+  }
+  for (const std::string& name : op.outputs) outputs.append(name);
+  d["inputs"] = inputs;
+  d["attrs"] = attrs;
+  d["outputs"] = outputs;
+  return d;
+}
+
+}  // namespace
+
+Tensor emit_unlocked(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> inputs) {
+  if (is_small(op, inputs)) return current_emitter().emit_one(op, attrs, inputs);
+  const nb::gil_scoped_release unlocked;
+  return current_emitter().emit_one(op, attrs, inputs);
+}
+
+void bind_execute(nb::module_& m) {
+  const nb::object type =
+      nb::class_<PyOp>(m, "Op", "An entry of the op table.")
+          .def_prop_ro("name", [](const PyOp& op) { return op.def->name; })
+          .def_prop_ro("doc", [](const PyOp& op) { return op.def->doc; })
+          .def("describe", [](const PyOp& op) { return describe(*op.def); })
+          .def("__repr__", [](const PyOp& op) { return "<op " + op.def->name + ">"; });
+  g_op_type = reinterpret_cast<PyTypeObject*>(type.ptr());
+  m.def(
+      "op", [](const std::string& name) { return PyOp{&OpTable::get().at(name)}; },
+      "The op of that name; tf.errors.NotFoundError when there is none.");
+  m.def("op_names", [] {
+    nb::list names;
+    for (const OpDef* op : OpTable::get().all()) names.append(op->name);
+    return names;
+  });
+  if (PyModule_AddFunctions(m.ptr(), kFunctions) < 0) throw nb::python_error();
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,167 @@
+// GradientTape and functions with gradients of their own. Structures
+// of tensors are flattened in Python; here there are lists.
+#include <memory>
+#include <vector>
+
+#include <nanobind/stl/string.h>
+
+#include "python/bind.h"
+#include "python/convert.h"
+#include "python/errors.h"
+#include "python/tensor_object.h"
+#include "python/variable_object.h"
+#include "run/tape.h"
+#include "tandem/gradient.h"
+#include "tensor/tensor_impl.h"
+
+namespace tandem::python {
+
+namespace {
+
+Source source_of(nb::handle o) {
+  if (is_variable(o.ptr())) return Source(variable_of_object(o.ptr()));
+  if (is_tensor(o.ptr())) return Source(tensor_of(o.ptr()));
+  return Source(to_tensor(o.ptr()));
+}
+
+std::vector<Tensor> tensors_of(nb::handle list) {
+  std::vector<Tensor> result;
+  for (nb::handle item : list) {
+    result.push_back(item.is_none() ? Tensor() : to_tensor(item.ptr()));
+  }
+  return result;
+}
+
+nb::list wrap_all(const std::vector<Tensor>& tensors) {
+  nb::list list;
+  for (const Tensor& t : tensors) list.append(nb::steal(wrap(t)));
+  return list;
+}
+
+// None, a tensor, or (values, indices, dense_shape), of which Python makes IndexedSlices.
+nb::object gradient_object(const Gradient& g) {
+  if (!g.defined()) return nb::none();
+  if (!g.is_slices()) return nb::steal(wrap(g.dense()));
+  const IndexedSlices& s = g.slices();
+  return nb::make_tuple(nb::steal(wrap(s.values)), nb::steal(wrap(s.indices)),
+                        nb::steal(wrap(s.dense_shape)));
+}
+
+Unconnected unconnected_of(bool zero) {
+  return zero ? Unconnected::kZero : Unconnected::kNone;
+}
+
+struct PyTape {
+  std::unique_ptr<GradientTape> tape;
+  TapeOptions options;
+};
+
+nb::list tape_gradient(PyTape& self, nb::list targets, nb::list sources, bool zero,
+                       nb::handle output_gradients) {
+  std::vector<Source> from;
+  for (nb::handle s : sources) from.push_back(source_of(s));
+  const std::vector<Tensor> of = tensors_of(targets);
+  GradientOptions options{.unconnected = unconnected_of(zero)};
+  if (!output_gradients.is_none())
+    options.output_gradients = tensors_of(output_gradients);
+  std::vector<Gradient> result;
+  {
+    const nb::gil_scoped_release unlocked;
+    result = self.tape->gradient(of, from, options);
+  }
+  nb::list list;
+  for (const Gradient& g : result) list.append(gradient_object(g));
+  return list;
+}
+
+// tape.stop_recording(): nothing is recorded on this thread during the block.
+struct PyPause {
+  PyPause() = default;
+  PyPause(const PyPause&) = delete;
+  PyPause& operator=(const PyPause&) = delete;
+  std::vector<std::unique_ptr<PauseRecording>> entered;
+};
+
+// Holds a Python callable in a std::function that any thread may call and drop.
+struct Callback {
+  PyObject* callable;
+  explicit Callback(nb::handle c) : callable(Py_NewRef(c.ptr())) {}
+  Callback(const Callback&) = delete;
+  Callback& operator=(const Callback&) = delete;
+  ~Callback() {
+    const nb::gil_scoped_acquire locked;
+    Py_DECREF(callable);
+  }
+};
+
+nb::list run_custom_gradient(nb::callable forward, nb::list inputs) {
+  const std::vector<Tensor> given = tensors_of(inputs);
+  const CustomForwardFn function = [&](const std::vector<Tensor>& in) {
+    const nb::gil_scoped_acquire locked;
+    const nb::tuple pair = nb::cast<nb::tuple>(forward(wrap_all(in)));
+    auto back = std::make_shared<Callback>(pair[1]);
+    BackwardFn backward = [back](const std::vector<Tensor>& upstream) {
+      const nb::gil_scoped_acquire relocked;
+      const nb::object result = nb::handle(back->callable)(wrap_all(upstream));
+      return tensors_of(result);
+    };
+    return std::make_pair(tensors_of(pair[0]), std::move(backward));
+  };
+  std::vector<Tensor> outputs;
+  {
+    const nb::gil_scoped_release unlocked;
+    outputs = custom_gradient(function, given);
+  }
+  return wrap_all(outputs);
+}
+
+}  // namespace
+
+void bind_gradients(nb::module_& m) {
+  nb::class_<PyTape>(m, "Tape", "The record behind tf.GradientTape.")
+      .def(
+          "__init__",
+          [](PyTape* self, bool persistent, bool watch_accessed_variables) {
+            new (self) PyTape{nullptr, {persistent, watch_accessed_variables}};
+          },
+          nb::arg("persistent"), nb::arg("watch_accessed_variables"))
+      .def("start", [](PyTape& t) { t.tape = std::make_unique<GradientTape>(t.options); })
+      .def("stop", [](PyTape& t) { t.tape->stop(); })
+      .def("reset", [](PyTape& t) { t.tape->reset(); })
+      .def("watch", [](PyTape& t, nb::handle o) { t.tape->watch(source_of(o)); })
+      .def("watched_handles",
+           [](const PyTape& t) {
+             nb::list ids;
+             if (t.tape) {
+               for (const Variable& v : t.tape->watched_variables()) {
+                 ids.append(v.handle().impl()->id);
+               }
+             }
+             return ids;
+           })
+      .def("gradient", tape_gradient, nb::arg("targets"), nb::arg("sources"),
+           nb::arg("zero"), nb::arg("output_gradients").none())
+      .def(
+          "jacobian",
+          [](PyTape& t, nb::handle target, nb::handle source, bool zero, bool batch) {
+            const Tensor of = to_tensor(target.ptr());
+            const Source from = source_of(source);
+            Tensor result;
+            {
+              const nb::gil_scoped_release unlocked;
+              result = batch ? t.tape->batch_jacobian(of, from, unconnected_of(zero))
+                             : t.tape->jacobian(of, from, unconnected_of(zero));
+            }
+            return nb::steal(wrap(std::move(result)));
+          },
+          nb::arg("target"), nb::arg("source"), nb::arg("zero"), nb::arg("batch"));
+  nb::class_<PyPause>(m, "PauseRecording",
+                      "No tape of this thread records during the block.")
+      .def(nb::init<>())
+      .def("__enter__",
+           [](PyPause& p) { p.entered.push_back(std::make_unique<PauseRecording>()); })
+      .def("__exit__", [](PyPause& p, nb::args) { p.entered.pop_back(); });
+  m.def("custom_gradient", run_custom_gradient, nb::arg("forward"), nb::arg("inputs"));
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,174 @@
+// x[key] as a StridedSlice: integers, slices, ..., None and scalar tensors, alone or in a
+// tuple; a mask of booleans selects rows.
+#include <fmt/format.h>
+
+#include "op/emitter.h"
+#include "python/convert.h"
+#include "python/errors.h"
+#include "python/numpy_api.h"
+#include "python/operators.h"
+#include "python/tensor_object.h"
+#include "python/variable_object.h"
+#include "tandem/ops/array.h"
+#include "tandem/ops/elementwise.h"
+#include "tensor/tensor_impl.h"
+
+namespace tandem::python {
+
+namespace {
+
+PyObject* g_boolean_mask = nullptr;
+
+[[noreturn]] void raise_index(PyObject* item) {
+  PyErr_Clear();
+  raise(PyExc_TypeError,
+        fmt::format(
+            "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and "
+            "scalar tf.int32/tf.int64 tensors are valid indices, got {}",
+            repr_of(item)));
+}
+
+bool is_mask(PyObject* key) {
+  if (PyBool_Check(key)) return true;
+  if (is_tensor(key)) return tensor_of(key).dtype() == DType::kBool;
+  if (PyArray_Check(key))
+    return PyArray_TYPE(reinterpret_cast<PyArrayObject*>(key)) == NPY_BOOL;
+  if (!PyList_Check(key) || PyList_GET_SIZE(key) == 0) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
+    if (!PyBool_Check(PyList_GET_ITEM(key, i))) return false;
+  }
+  return true;
+}
+
+// One number of begin, end or strides: known now, or a scalar tensor.
+struct Bound {
+  int64_t value = 0;
+  Tensor tensor;
+};
+
+class Spec {
+ public:
+  void add(PyObject* item) {
+    const int64_t bit = int64_t{1} << begin_.size();
+    if (item == Py_Ellipsis) {
+      attrs_.ellipsis_mask |= bit;
+      push({0}, {0}, {1});
+    } else if (item == Py_None) {
+      attrs_.new_axis_mask |= bit;
+      push({0}, {0}, {1});
+    } else if (PySlice_Check(item)) {
+      const auto* s = reinterpret_cast<PySliceObject*>(item);
+      if (s->start == Py_None) attrs_.begin_mask |= bit;
+      if (s->stop == Py_None) attrs_.end_mask |= bit;
+      push(bound(s->start, 0), bound(s->stop, 0), bound(s->step, 1));
+    } else {
+      attrs_.shrink_axis_mask |= bit;
+      Bound begin = bound(item, 0);
+      Bound end = begin;
+      if (begin.tensor.defined()) {
+        const int64_t one = 1;
+        end.tensor = plus(begin.tensor, one);
+      } else {
+        end.value = begin.value + 1;
+      }
+      push(std::move(begin), std::move(end), {1});
+    }
+  }
+
+  PyObject* slice(const Tensor& x) const {
+    const Tensor begin = vector(begin_), end = vector(end_), strides = vector(strides_);
+    Tensor result;
+    {
+      const nb::gil_scoped_release unlocked;
+      result = strided_slice(x, begin, end, strides, attrs_);
+    }
+    return wrap(std::move(result));
+  }
+
+ private:
+  void push(Bound begin, Bound end, Bound stride) {
+    begin_.push_back(std::move(begin));
+    end_.push_back(std::move(end));
+    strides_.push_back(std::move(stride));
+  }
+
+  static Tensor plus(const Tensor& t, int64_t n) {
+    static const OpHandle add("AddV2");
+    const Tensor one = scalar(Scalar(n), t.dtype());
+    return emit(add, {t, one});
+  }
+
+  static Bound bound(PyObject* o, int64_t fallback) {
+    if (o == Py_None) return {fallback, {}};
+    if (PyLong_CheckExact(o)) {
+      const long long v = PyLong_AsLongLong(o);
+      if (v == -1 && PyErr_Occurred()) throw nb::python_error();
+      return {v, {}};
+    }
+    if (is_tensor_like(o)) {
+      const Tensor t = to_tensor(o);
+      if (t.rank() > 0 || (t.dtype() != DType::kInt32 && t.dtype() != DType::kInt64 &&
+                           !is_integer(t.dtype()))) {
+        raise_index(o);
+      }
+      if (!t.impl()->symbolic) return {host_ints(t, "index")[0], {}};
+      return {0, t};
+    }
+    if (PyFloat_Check(o)) raise_index(o);
+    const nb::object index = nb::steal(PyNumber_Index(o));
+    if (!index.is_valid()) raise_index(o);
+    const long long v = PyLong_AsLongLong(index.ptr());
+    if (v == -1 && PyErr_Occurred()) throw nb::python_error();
+    return {v, {}};
+  }
+
+  static Tensor vector(const std::vector<Bound>& bounds) {
+    Ints values;
+    bool symbolic = false;
+    for (const Bound& b : bounds) {
+      values.push_back(b.value);
+      symbolic = symbolic || b.tensor.defined();
+    }
+    if (!symbolic) return make_host_ints(values);
+    std::vector<Tensor> parts;
+    for (const Bound& b : bounds) {
+      if (!b.tensor.defined()) {
+        parts.push_back(scalar(Scalar(b.value), DType::kInt64));
+      } else {
+        parts.push_back(
+            b.tensor.dtype() == DType::kInt64 ? b.tensor : cast(b.tensor, DType::kInt64));
+      }
+    }
+    return stack(parts);
+  }
+
+  std::vector<Bound> begin_, end_, strides_;
+  StridedSliceAttrs attrs_;
+};
+
+}  // namespace
+
+void register_boolean_mask(PyObject* function) {
+  Py_XSETREF(g_boolean_mask, Py_NewRef(function));
+}
+
+PyObject* get_item(PyObject* self, PyObject* key) {
+  return guarded([&]() -> PyObject* {
+    if (is_mask(key)) {
+      PyObject* args[] = {self, key};
+      return PyObject_Vectorcall(g_boolean_mask, args, 2, nullptr);
+    }
+    const Tensor x = to_tensor(self);
+    Spec spec;
+    if (PyTuple_Check(key) || PyList_Check(key)) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(key); ++i) {
+        spec.add(PySequence_Fast_GET_ITEM(key, i));
+      }
+    } else {
+      spec.add(key);
+    }
+    return spec.slice(x);
+  });
+}
+
+}  // namespace tandem::python

@@ -1,0 +1,105 @@
+#include "python/variable_object.h"
+
+#include <vector>
+
+#include <nanobind/stl/string.h>
+
+#include "op/emitter.h"
+#include "python/convert.h"
+#include "python/dtypes.h"
+#include "python/errors.h"
+#include "python/operators.h"
+#include "python/tensor_object.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem::python {
+
+PyTypeObject* g_variable_type = nullptr;
+
+namespace {
+
+struct PyVariable {
+  Variable variable;
+};
+
+Py_hash_t hash(PyObject* o) {
+  const std::string message =
+      "Variable is unhashable. Instead, use variable.ref() as the key. (Variable: " +
+      repr_of(o) + ")";
+  PyErr_SetString(PyExc_TypeError, message.c_str());
+  return -1;
+}
+
+std::vector<PyType_Slot>& slots() {
+  static std::vector<PyType_Slot> all = [] {
+    std::vector<PyType_Slot> list = {{Py_tp_hash, reinterpret_cast<void*>(hash)}};
+    append_operator_slots(list);
+    list.push_back({0, nullptr});
+    return list;
+  }();
+  return all;
+}
+
+// The ops that change a variable, by method: (variable, values…).
+void update(const PyVariable& v, const std::string& op_name, nb::args values) {
+  const OpDef& op = OpTable::get().at(op_name);
+  std::vector<Tensor> tensors{v.variable.handle()};
+  for (size_t i = 0; i < values.size(); ++i) {
+    const bool is_value = op.inputs[i + 1].type == 'T';
+    tensors.push_back(to_tensor(
+        values[i].ptr(), {.dtype = is_value ? v.variable.dtype() : DType::kInvalid}));
+  }
+  std::vector<TensorArg> args(tensors.begin(), tensors.end());
+  std::vector<Tensor> none;
+  const nb::gil_scoped_release unlocked;
+  current_emitter().emit(op, default_attrs(op), args, none);
+}
+
+}  // namespace
+
+const Variable& variable_of_object(PyObject* o) {
+  if (!nb::inst_ready(o)) raise(PyExc_RuntimeError, "The Variable was not initialised.");
+  return nb::inst_ptr<PyVariable>(o)->variable;
+}
+
+void bind_variable(nb::module_& m) {
+  const nb::object type =
+      nb::class_<PyVariable>(m, "VariableBase", nb::type_slots(slots().data()),
+                             nb::is_weak_referenceable(),
+                             "Storage of a variable; see tf.Variable.")
+          .def(
+              "__init__",
+              [](PyVariable* self, nb::handle initial, const std::string& name,
+                 bool trainable, nb::handle shape) {
+                VariableOptions options{.name = name, .trainable = trainable};
+                if (!shape.is_none()) options.shape = to_shape(shape.ptr());
+                const Tensor value = to_tensor(initial.ptr());
+                new (self) PyVariable{Variable(value, std::move(options))};
+              },
+              nb::arg("initial_value"), nb::arg("name") = "Variable",
+              nb::arg("trainable") = true, nb::arg("shape") = nb::none())
+          .def_prop_ro("dtype",
+                       [](const PyVariable& v) {
+                         return nb::borrow(dtype_object(v.variable.dtype()));
+                       })
+          .def_prop_ro(
+              "shape",
+              [](const PyVariable& v) { return shape_object(v.variable.shape()); })
+          .def_prop_ro("device", [](const PyVariable& v) { return v.variable.device(); })
+          .def_prop_ro("_plain_name",
+                       [](const PyVariable& v) { return v.variable.name(); })
+          .def_prop_ro("trainable",
+                       [](const PyVariable& v) { return v.variable.trainable(); })
+          .def_prop_ro(
+              "handle",
+              [](const PyVariable& v) { return nb::steal(wrap(v.variable.handle())); })
+          .def(
+              "read_value",
+              [](const PyVariable& v) { return nb::steal(wrap(v.variable.read())); },
+              "A snapshot of the value.")
+          .def("_update", update, "Runs an op that changes the variable.")
+          .def("__repr__", [](const PyVariable& v) { return v.variable.repr(); });
+  g_variable_type = reinterpret_cast<PyTypeObject*>(type.ptr());
+}
+
+}  // namespace tandem::python

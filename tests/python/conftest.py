@@ -1,0 +1,36 @@
+"""What the Python tests share. They run on the package that the build put under build/<preset>/python."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+PACKAGE = pathlib.Path(os.environ.get("TANDEM_PACKAGE", ROOT / "build/dev/python"))
+
+if str(PACKAGE) not in sys.path:
+    sys.path.insert(0, str(PACKAGE))
+
+
+@pytest.fixture
+def run_python(tmp_path):
+    """Runs a program in a process of its own and returns (status, stdout, stderr)."""
+
+    def run(code, *, env=None, arguments=None):
+        script = tmp_path / "program.py"
+        script.write_text(textwrap.dedent(code))
+        command = [sys.executable, *(arguments or []), str(script)]
+        result = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": str(PACKAGE), **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        return result.returncode, result.stdout, result.stderr
+
+    return run

@@ -1,0 +1,196 @@
+"""Names, namespaces, errors, devices, modules."""
+
+import importlib
+import pickle
+
+import pytest
+
+import tandem as tf
+
+
+def test_every_name_of_the_table_resolves():
+    from tandem._generated.names import NAMES
+
+    for name in NAMES:
+        value = tf
+        if name == "keras":
+            continue  # loads Keras; has tests of its own
+        for part in name.split("."):
+            value = getattr(value, part)
+
+
+def test_unknown_names_are_named():
+    with pytest.raises(AttributeError, match="'tandem.nn' has no attribute 'reluu'"):
+        tf.nn.reluu  # noqa: B018
+    with pytest.raises(ImportError):
+        importlib.import_module("tandem.nosuch")
+
+
+def test_absent_functions_say_so():
+    with pytest.raises(NotImplementedError, match="tf.sparse.add is not available"):
+        tf.sparse.add(1, 2)
+    with pytest.raises(NotImplementedError, match="RaggedTensor"):
+        tf.RaggedTensor()
+    assert not isinstance(tf.constant(1), tf.RaggedTensor)
+
+
+def test_sparse_tensors_are_values():
+    dense = tf.constant([[0, 2], [3, 0]])
+    sparse = tf.sparse.from_dense(dense)
+    assert sparse.indices.numpy().tolist() == [[0, 1], [1, 0]] and sparse.values.numpy().tolist() == [2, 3]
+    assert sparse.shape == (2, 2)
+    assert tf.sparse.to_dense(sparse).numpy().tolist() == dense.numpy().tolist()
+    assert tf.is_tensor(sparse) and not isinstance(sparse, tf.Tensor)
+    with pytest.raises(ValueError, match="unsupported type"):
+        tf.add(sparse, 1)
+
+
+def test_submodules_can_be_imported():
+    import tandem.math
+    from tandem.math import reduce_sum
+
+    assert tandem.math.reduce_sum is reduce_sum is tf.reduce_sum
+    assert "softmax" in dir(tf.nn) and "nn" in dir(tf)
+
+
+def test_functions_have_docs_and_names():
+    assert tf.sqrt.__doc__ == "Square root."
+    assert tf.nn.relu(features=tf.constant([-1.0, 1.0])).numpy().tolist() == [0, 1]
+    with pytest.raises(TypeError, match="argument"):
+        tf.sqrt(1.0, 2, 3)
+
+
+def test_attributes_are_checked():
+    with pytest.raises(TypeError, match="integer"):
+        tf.argmax([1, 2], axis="a")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="DESCENDING"):
+        tf.sort([1, 2], direction="DOWN")
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.reduce_sum([1, 2], axis=3)
+
+
+def test_errors():
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.reshape(tf.range(6), (4,))
+    error = caught.value
+    assert isinstance(error, tf.errors.OpError) and not isinstance(error, ValueError)
+    assert error.error_code == 3 and "6 values" in error.message == str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and again.message == error.message
+    with pytest.raises(tf.errors.NotFoundError):
+        tf._core.op("NoSuchOp")
+    with pytest.raises(AttributeError, match="NoSuchOp"):
+        tf.raw_ops.NoSuchOp  # noqa: B018
+
+
+def test_raw_ops():
+    assert tf.raw_ops.AddV2(x=1, y=2).numpy() == 3
+    values, indices = tf.raw_ops.TopKV2(input=[1.0, 3.0, 2.0], k=2, sorted=True)
+    assert values.numpy().tolist() == [3, 2] and indices.numpy().tolist() == [1, 2]
+
+
+def test_device_scope():
+    with tf.device("/device:CPU:0"):
+        x = tf.constant(1.0) + 1
+    assert x.device == "/job:localhost/replica:0/task:0/device:CPU:0"
+    with pytest.raises(ValueError):
+        tf.device("nonsense:7:x").__enter__()
+    with tf.device(None):
+        tf.constant(1)
+
+
+def test_emulated_gpus(run_python):
+    status, out, err = run_python(
+        """
+        import tandem as tf
+        print([d.name for d in tf.config.list_physical_devices()])
+        with tf.device("GPU:1"):
+            a = tf.constant([[1.0, 2.0]])
+            b = tf.matmul(a, a, transpose_b=True)
+        print(b.device, b.numpy())
+        v = tf.Variable([1.0, 2.0])
+        print(v.device[-5:], (v + 1).numpy())
+        tf.config.experimental.set_device_policy("explicit")
+        try:
+            with tf.device("GPU:0"):
+                b + 1
+        except tf.errors.InvalidArgumentError as e:
+            print("refused")
+        """,
+        env={"TANDEM_EMULATE_GPUS": "2"},
+    )
+    assert status == 0, err
+    lines = out.splitlines()
+    assert lines[0] == "['/physical_device:CPU:0', '/physical_device:GPU:0', '/physical_device:GPU:1']"
+    assert lines[1] == "/job:localhost/replica:0/task:0/device:GPU:1 [[5.]]"
+    assert lines[2] == "GPU:0 [2. 3.]"
+    assert lines[3] == "refused"
+
+
+def test_import_starts_no_thread_and_no_device(run_python):
+    status, out, err = run_python(
+        """
+        import os, sys
+        import numpy
+        before = len(os.listdir("/proc/self/task"))
+        import tandem as tf
+        print(len(os.listdir("/proc/self/task")) - before)
+        print("keras" in sys.modules, "tensorflow" in sys.modules)
+        tf.config.set_logical_device_configuration(
+            tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+        print(len(tf.config.list_logical_devices()))
+        """
+    )
+    assert status == 0, err
+    assert out.split() == ["0", "False", "False", "2"]
+
+
+def test_module():
+    class Dense(tf.Module):
+        def __init__(self, n, name=None):
+            super().__init__(name)
+            self.w = tf.Variable(tf.ones((n, n)), name="w")
+            self.scale = tf.Variable(1.0, trainable=False)
+
+        def __call__(self, x):
+            return tf.matmul(x, self.w) * self.scale
+
+    class Net(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [Dense(2), {"last": Dense(2)}]
+
+    net = Net()
+    assert net.name == "net"
+    assert len(net.variables) == 4 and len(net.trainable_variables) == 2 and len(net.submodules) == 2
+    assert net.layers[0](tf.ones((1, 2))).numpy().tolist() == [[2, 2]]
+    with pytest.raises(ValueError, match="identifier"):
+        tf.Module(name="not a name")
+
+
+def test_variable_assignment_and_snapshot():
+    v = tf.Variable([1.0, 2.0])
+    before = v.read_value()
+    assert v.assign([3.0, 4.0]) is v
+    assert before.numpy().tolist() == [1, 2] and v.numpy().tolist() == [3, 4]
+    copied = pickle.loads(pickle.dumps(v))
+    v.assign_add([1.0, 1.0])
+    assert copied.numpy().tolist() == [3, 4] and copied.name == v.name
+    with pytest.raises(ValueError, match="initial_value"):
+        tf.Variable()
+
+
+def test_device_must_be_named():
+    with pytest.raises(ValueError, match="Expecting a string device name, got 42"):
+        tf.device(42)
+    with tf.device(tf.config.list_logical_devices("CPU")[0]):
+        assert tf.constant(1).device.endswith("CPU:0")
+
+
+def test_stateless_gamma_takes_the_whole_shape():
+    draw = tf.random.stateless_gamma([5, 2], seed=[1, 2], alpha=[1.0, 3.0], beta=2.0)
+    assert draw.shape == (5, 2) and (draw.numpy() > 0).all()
+    again = tf.random.stateless_gamma([5, 2], seed=[1, 2], alpha=[1.0, 3.0], beta=2.0)
+    assert draw.numpy().tolist() == again.numpy().tolist()
+    with pytest.raises(ValueError, match="end with the shape of alpha"):
+        tf.random.stateless_gamma([5], seed=[1, 2], alpha=[1.0, 3.0])

@@ -1,0 +1,124 @@
+"""The interpreter lock is free while something computes or waits."""
+
+import threading
+
+import numpy as np
+
+import tandem as tf
+
+
+def count_while(work):
+    """How often another Python thread got a turn before `work` returned."""
+    turns, started, done = [0], threading.Event(), threading.Event()
+
+    def counter():
+        started.set()
+        while not done.is_set():
+            turns[0] += 1
+            done.wait(1e-4)
+
+    thread = threading.Thread(target=counter)
+    thread.start()
+    started.wait()
+    before = turns[0]
+    work()
+    during = turns[0] - before
+    done.set()
+    thread.join()
+    return during
+
+
+def test_a_large_op_lets_other_threads_run():
+    a = tf.constant(np.random.default_rng().random((700, 700)).astype(np.float32))
+
+    def work():
+        b = a
+        for _ in range(20):
+            b = tf.matmul(a, b) * 1e-2
+        b.numpy()
+
+    assert count_while(work) > 5
+
+
+def test_gradients_let_other_threads_run():
+    a = tf.Variable(np.random.default_rng().random((600, 600)).astype(np.float32))
+    with tf.GradientTape() as tape:
+        y = a
+        for _ in range(10):
+            y = tf.matmul(a, y) * 1e-2
+        y = tf.reduce_sum(y)
+    assert count_while(lambda: tape.gradient(y, a)) > 3
+
+
+def test_many_threads_compute_independently():
+    results, errors = [None] * 8, []
+
+    def work(i):
+        try:
+            with tf.device("CPU:0"), tf.GradientTape() as tape:
+                x = tf.Variable(float(i))
+                y = x
+                for _ in range(200):
+                    y = y * 1.0 + x
+            results[i] = float(tape.gradient(y, x))
+        except Exception as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert results == [201.0] * 8
+
+
+def test_arrays_are_released_by_whichever_thread_is_last():
+    released = []
+
+    class Watched(np.ndarray):
+        def __del__(self):
+            released.append(threading.get_ident())
+
+    def make():
+        array = np.zeros(50_000, np.float32).view(Watched)
+        array.base.flags.writeable = False
+        array.flags.writeable = False
+        return tf.constant(array)
+
+    holder = [make()]
+    thread = threading.Thread(target=holder.clear)
+    thread.start()
+    thread.join()
+    tf.constant(1) + 1
+    assert len(released) >= 1
+
+
+def test_signals_in_the_middle_of_a_matmul(run_python):
+    status, out, err = run_python(
+        """
+        import os, signal, threading, time
+        import numpy as np
+        import tandem as tf
+
+        signal.signal(signal.SIGINT, lambda *args: None)
+        a = tf.constant(np.random.rand(600, 600).astype("float32"))
+        expected = tf.matmul(a, a).numpy()
+        done = threading.Event()
+
+        def ring():
+            while not done.wait(0.002):
+                os.kill(os.getpid(), signal.SIGINT)
+
+        thread = threading.Thread(target=ring)
+        thread.start()
+        for _ in range(60):
+            assert np.array_equal(tf.matmul(a, a).numpy(), expected)
+        done.set()
+        thread.join()
+        print(float(tf.reduce_sum(tf.ones(50))))
+        """,
+        env={"MALLOC_CHECK_": "3"},
+    )
+    assert status == 0, err
+    assert out.strip() == "50.0"
