@@ -84,6 +84,7 @@ using CaseList = std::vector<OpCase>;
 
 void add_array_cases(CaseList& cases);
 void add_elementwise_cases(CaseList& cases);
+void add_fused_cases(CaseList& cases);
 void add_indexing_cases(CaseList& cases);
 void add_linalg_cases(CaseList& cases);
 void add_nn_cases(CaseList& cases);

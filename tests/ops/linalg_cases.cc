@@ -98,6 +98,8 @@ Shape broadcast_batch(const Shape& a, const Shape& b) {
   return out;
 }
 
+}  // namespace
+
 Reference matmul_reference(MatMulAttrs m) {
   return [m](const std::vector<Ref>& in, DType) {
     const bool ta = m.transpose_a || m.adjoint_a, tb = m.transpose_b || m.adjoint_b;
@@ -125,6 +127,8 @@ Reference matmul_reference(MatMulAttrs m) {
     return std::vector<Ref>{c};
   };
 }
+
+namespace {
 
 const std::vector<DType> kFew = {DType::kFloat32, DType::kFloat64};
 const std::vector<DType> kAll = {DType::kFloat32,  DType::kFloat64,   DType::kFloat16,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/case.h"
+#include "tandem/ops/linalg.h"
 
 namespace tandem::testing {
 
@@ -21,6 +22,9 @@ const Complex* matrix(const Ref& r, int64_t i);
 Ref zeros_ref(const Shape& shape);
 /// LU with partial pivoting in place; returns the order of rows.
 std::vector<int64_t> eliminate(std::vector<Complex>& a, int64_t n, int* exchanges);
+
+/// The product of inputs 0 and 1.
+Reference matmul_reference(MatMulAttrs m);
 
 void add_decomposition_cases(CaseList& cases);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ops/case.h"
+#include "tandem/ops/nn_conv.h"
 
 namespace tandem::testing {
 
@@ -12,8 +13,13 @@ inline Ref zeros(const Shape& shape) {
   return r;
 }
 
+/// The convolution of inputs 0 and 1.
+Reference conv_reference(const nn::ConvAttrs& attrs, const Shape& input,
+                         const Shape& filter);
+
 void add_nn_attention_cases(CaseList& cases);
 void add_nn_conv_cases(CaseList& cases);
+void add_nn_fused_cases(CaseList& cases);
 void add_nn_image_cases(CaseList& cases);
 void add_nn_loss_cases(CaseList& cases);
 void add_nn_norm_cases(CaseList& cases);

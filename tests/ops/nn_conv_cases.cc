@@ -55,6 +55,17 @@ struct Conv {
   }
 };
 
+Reference forward_reference(const Conv& conv) {
+  return [conv](const std::vector<Ref>& in, DType) {
+    Ref y = zeros(conv.output());
+    conv.products([&](int64_t i, int64_t f, int64_t o) {
+      y.re(static_cast<size_t>(o)) +=
+          in[0].re(static_cast<size_t>(i)) * in[1].re(static_cast<size_t>(f));
+    });
+    return std::vector<Ref>{y};
+  };
+}
+
 void add_conv(CaseList& cases, const std::string& name, const Conv& conv,
               std::vector<DType> dtypes = {DType::kFloat32, DType::kFloat64}) {
   const bool three = conv.input.rank() == 5;
@@ -68,13 +79,7 @@ void add_conv(CaseList& cases, const std::string& name, const Conv& conv,
                    .inputs = {{.shape = conv.input}, {.shape = conv.filter}},
                    .attrs = attrs,
                    .dtypes = dtypes,
-                   .reference = [conv](const std::vector<Ref>& in, DType) {
-                     Ref y = zeros(conv.output());
-                     conv.products([&](int64_t i, int64_t f, int64_t o) {
-                       y.re(o) += in[0].re(i) * in[1].re(f);
-                     });
-                     return std::vector<Ref>{y};
-                   }});
+                   .reference = forward_reference(conv)});
   cases.push_back({.op = base + "BackpropInput" + suffix,
                    .name = name,
                    .inputs = {sizes_input(conv.input),
@@ -143,6 +148,11 @@ void add_convs(CaseList& cases) {
 }
 
 }  // namespace
+
+Reference conv_reference(const nn::ConvAttrs& attrs, const Shape& input,
+                         const Shape& filter) {
+  return forward_reference({attrs, input, filter});
+}
 
 void add_nn_conv_cases(CaseList& cases) { add_convs(cases); }
 

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "ops/nn_cases.h"
 #include "tandem/ops/nn_loss.h"
 
@@ -53,9 +55,11 @@ void add_softmax(CaseList& cases) {
     Shape shape;
     int64_t axis;
   };
-  for (const Form& f : {Form{"rows", {5, 37}, -1}, Form{"middle", {2, 7, 5}, 1},
-                        Form{"first", {6, 150}, 0}, Form{"vector", {9}, 0},
-                        Form{"empty", {0, 3}, -1}, Form{"no classes", {3, 0}, -1}}) {
+  for (const Form& f :
+       {Form{"rows", {5, 37}, -1}, Form{"middle", {2, 7, 5}, 1},
+        Form{"first", {6, 150}, 0}, Form{"vector", {9}, 0}, Form{"empty", {0, 3}, -1},
+        Form{"no classes", {3, 0}, -1}, Form{"short rows", {37, 10}, -1},
+        Form{"one class", {4, 1}, -1}}) {
     const int64_t axis = f.axis;
     const Attrs attrs(attrs_ref(nn::SoftmaxAttrs{axis}));
     cases.push_back({.op = "Softmax",
@@ -153,22 +157,35 @@ void add_cross_entropy(CaseList& cases) {
                    .name = "no rows",
                    .inputs = {{.shape = {0, 4}}, {.shape = {0, 4}}},
                    .reference = dense({0, 4})});
+  cases.push_back({.op = "SoftmaxCrossEntropyWithLogits",
+                   .name = "many rows",
+                   .inputs = {{.shape = {37, 10}}, {.shape = {37, 10}, .low = 0}},
+                   .dtypes = kFloatTypes,
+                   .reference = dense({37, 10}),
+                   .check_gradient = false});  // labels do not add up to 1
   for (DType t : {DType::kInt32, DType::kInt64}) {
-    cases.push_back(
-        {.op = "SparseSoftmaxCrossEntropyWithLogits",
-         .name = std::string(dtype_name(t)),
-         .inputs = {{.shape = {3, 40}}, {.shape = {3}, .fixed = {39, 0, 7}, .dtype = t}},
-         .dtypes = kFloatTypes,
-         .reference = [](const std::vector<Ref>& in, DType) {
-           const Ref log_p = log_softmax(in[0], -1);
-           Ref loss = zeros({3}), grad = softmax(in[0], -1);
-           for (int64_t i = 0; i < 3; ++i) {
-             const auto label = static_cast<int64_t>(in[1].re(i));
-             loss.re(i) = -log_p.re(i * 40 + label);
-             grad.re(i * 40 + label) -= 1;
-           }
-           return std::vector<Ref>{loss, grad};
-         }});
+    // Long rows, and more than one block of short ones.
+    for (const Shape& shape : {Shape{3, 40}, Shape{37, 10}}) {
+      const int64_t rows = shape[0], classes = shape[1];
+      In classes_of{.shape = {rows}, .dtype = t};
+      for (int64_t i = 0; i < rows; ++i) {
+        classes_of.fixed.push_back(static_cast<double>((i * 7 + classes - 1) % classes));
+      }
+      cases.push_back({.op = "SparseSoftmaxCrossEntropyWithLogits",
+                       .name = fmt::format("{} {}", dtype_name(t), classes),
+                       .inputs = {{.shape = shape}, classes_of},
+                       .dtypes = kFloatTypes,
+                       .reference = [=](const std::vector<Ref>& in, DType) {
+                         const Ref log_p = log_softmax(in[0], -1);
+                         Ref loss = zeros({rows}), grad = softmax(in[0], -1);
+                         for (int64_t i = 0; i < rows; ++i) {
+                           const auto label = static_cast<int64_t>(in[1].re(i));
+                           loss.re(i) = -log_p.re(i * classes + label);
+                           grad.re(i * classes + label) -= 1;
+                         }
+                         return std::vector<Ref>{loss, grad};
+                       }});
+    }
   }
 }
 

@@ -121,6 +121,13 @@ void add_state_cases(CaseList& cases) {
   add_scatter(
       cases, "ResourceScatterMax",
       [](auto a, auto b) { return std::max(a.real(), b.real()); }, kReals);
+  cases.push_back({.op = "NextRandomState",
+                   .inputs = {{.shape = {3}, .fixed = {5, 10, 3}},
+                              {.shape = {}, .fixed = {7}, .dtype = DType::kInt64}},
+                   .dtypes = {DType::kUInt64},
+                   .reference = [](const std::vector<Ref>&, DType) -> std::vector<Ref> {
+                     return {{{1}, {5.0}, {}}, {{2}, {10.0, 3.0}, {}}};
+                   }});
   cases.push_back(
       {.op = "ResourceGather",
        .inputs = {{.shape = {6, 3}}, index_in({2, 4}, 6)},
