@@ -1,13 +1,13 @@
 // Tandem's worker of `make bench-eager`: small ops, where dispatch is what counts, and
 // large ones, where the kernel is. torch_eager.cc and tensorflow_eager.py have the same
-// cases; worker.h the protocol.
+// cases; common/worker.h the protocol.
 #include <optional>
 
+#include "common/worker.h"
 #include "op/emitter.h"
 #include "run/call_plan.h"
 #include "tandem/tandem.h"
 #include "tensor/tensor_impl.h"
-#include "worker.h"
 
 namespace {
 

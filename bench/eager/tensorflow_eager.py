@@ -1,15 +1,13 @@
 """The TensorFlow worker of `make bench-eager`: the cases of bench_eager.cc in eager TensorFlow on
-the CPU. worker.h has the protocol.
+the CPU. common/worker.h has the protocol.
 
 TensorFlow's ops are called from Python, since that is its eager interface. For large ops this
 does not show; times of small ops are those of Python's dispatch and are reported as such.
 """
 
-import argparse
-import json
 import os
 import sys
-import time
+from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -17,30 +15,20 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 import numpy as np
 import tensorflow as tf
 
-SAMPLE_NS = 250e3
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from common import worker
+
 CHAIN = 1000
 M16 = 16 << 20
 
 
-def random_values(seed, shape, lo=-1.0, hi=1.0):
-    """The numbers of random_value() in worker.h."""
-    n = int(np.prod(shape))
-    out = np.empty(n, np.float32)
-    step = 1 << 22
-    with np.errstate(over="ignore"):
-        for begin in range(0, n, step):
-            i = np.arange(begin, min(begin + step, n), dtype=np.uint64)
-            z = np.uint64(seed << 40) + i * np.uint64(0x9E3779B97F4A7C15)
-            z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
-            z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-            z ^= z >> np.uint64(31)
-            unit = (z >> np.uint64(40)).astype(np.float32)
-            out[begin : begin + step] = np.float32(lo) + np.float32(hi - lo) * unit * np.float32(2.0**-24)
-    return out.reshape(shape)
-
-
 def random(seed, shape, lo=-1.0, hi=1.0):
-    return tf.constant(random_values(seed, shape, lo, hi))
+    return tf.constant(worker.random_values(seed, shape, lo, hi))
+
+
+def mean_square(op):
+    """The digest of a case: workers that compute the same thing agree on it."""
+    return lambda: {"digest": float(np.mean(op().numpy().astype(np.float64) ** 2))}
 
 
 def repeat(op):
@@ -48,7 +36,7 @@ def repeat(op):
         for _ in range(n):
             op()
 
-    return {"body": body, "ops": 1, "digest": op}
+    return {"body": body, "ops": 1, "digest": mean_square(op)}
 
 
 def add_4():
@@ -79,7 +67,7 @@ def add_4_taped():
                     tf.add(a, b)
             n -= 100
 
-    return {"body": body, "ops": 1, "digest": lambda: tf.add(a, b)}
+    return {"body": body, "ops": 1, "digest": mean_square(lambda: tf.add(a, b))}
 
 
 def chain_1000_taped():
@@ -131,7 +119,7 @@ def softmax():
 
 def gather():
     table = random(1, [1_000_000, 64])
-    indices = tf.constant((random_values(2, [100_000], 0, 1) * np.float64(1_000_000)).astype(np.int64))
+    indices = tf.constant(worker.random_indices(2, [100_000], 1_000_000))
     return repeat(lambda: tf.gather(table, indices))
 
 
@@ -174,62 +162,11 @@ CASES = {
 }
 
 
-def time_ns(body, n):
-    begin = time.perf_counter_ns()
-    body(n)
-    return time.perf_counter_ns() - begin
-
-
-def calibrate(body):
-    body(2)
-    n = 1
-    while True:
-        t = time_ns(body, n)
-        if t >= SAMPLE_NS:
-            return n
-        n = max(n + 1, int(n * min(10.0, 1.2 * SAMPLE_NS / (t + 1))))
-
-
-def measure(case, budget_ms):
-    n = calibrate(case["body"])
-    samples, spent = [], 0
-    while len(samples) < 400 and (len(samples) < 3 or spent < budget_ms * 1e6):
-        t = time_ns(case["body"], n)
-        samples.append(t / (n * case["ops"]))
-        spent += t
-    return samples
-
-
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--threads", type=int, default=2)
-    threads = parser.parse_args().threads
+    threads = worker.threads_argument()
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-
-    current, case = None, None
-    for line in sys.stdin:
-        request, *rest = line.split()
-        try:
-            if request == "list":
-                answer = {
-                    "worker": "tensorflow",
-                    "library": f"TensorFlow {tf.__version__} (eager, from Python)",
-                    "threads": threads,
-                    "cases": list(CASES),
-                }
-            else:
-                name, budget_ms = rest[0], float(rest[1]) if len(rest) > 1 else 200.0
-                if current != name:
-                    current, case = None, None
-                    case = CASES[name]()
-                    current = name
-                samples = measure(case, budget_ms)
-                value = case["digest"]().numpy().astype(np.float64)
-                answer = {"case": name, "ns": samples, "kernel_ns": [], "digest": float(np.mean(value**2))}
-        except Exception as error:  # the driver reports it and goes on
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+    worker.serve("tensorflow", f"TensorFlow {tf.__version__} (eager, from Python)", threads, CASES)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 // The PyTorch worker of `make bench-eager`: the cases of bench_eager.cc through PyTorch's
-// C++ library, as its wheel ships it. Built by build-torch; worker.h has the protocol.
+// C++ library, as its wheel ships it. Built by build-torch; common/worker.h has the
+// protocol.
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/version.h>
 
-#include "worker.h"
+#include "common/worker.h"
 
 // MKL inside libtorch_cpu: what at::mm ends in.
 extern "C" void sgemm_(const char* transa, const char* transb, const int* m, const int* n,

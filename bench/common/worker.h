@@ -1,9 +1,9 @@
-// What the C++ workers of `make bench-eager` share: random inputs, timing, and the line
-// protocol that run.py speaks with every worker on stdin and stdout:
+// What the C++ workers of benchmarks share: random inputs, timing, and the line protocol
+// that a driver (driver.py) speaks with every worker on stdin and stdout:
 //
 //   list               → {"worker": …, "library": …, "threads": n, "cases": [names]}
-//   run CASE MS        → {"case": …, "ns": [per iteration], "kernel_ns": […], "digest":
-//   x}
+//   run CASE MS        → {"case": …, "ns": [per iteration], "kernel_ns": […], and what
+//                         the case adds: "digest": x, …}
 //
 // A case may exist in several forms, CASE@form: the driver takes the fastest. Only the
 // standard library is used here, since this file is compiled against Tandem and against
@@ -66,7 +66,10 @@ struct Case {
   /// The same kernel without the library around it, n times; empty where it takes next to
   /// no time.
   std::function<void(int64_t n)> kernel = {};
+  /// Mean square of an output; empty where `more` says enough.
   std::function<double()> digest = {};
+  /// Further fields of the answer as JSON, each with a comma before it.
+  std::function<std::string()> more = {};
 };
 
 using Setup = std::function<Case()>;
@@ -132,7 +135,14 @@ inline std::string json_list(const std::vector<double>& values) {
   std::ostringstream out;
   out.precision(7);
   out << '[';
-  for (size_t i = 0; i < values.size(); ++i) out << (i ? ", " : "") << values[i];
+  for (size_t i = 0; i < values.size(); ++i) {
+    out << (i ? ", " : "");
+    if (std::isfinite(values[i])) {
+      out << values[i];
+    } else {
+      out << "NaN";
+    }
+  }
   out << ']';
   return out.str();
 }
@@ -158,11 +168,15 @@ inline std::string describe(const Worker& w) {
   return out.str();
 }
 
-/// Answers requests until stdin ends. The inputs of the last case are kept for its next
+/// The name without its form.
+inline std::string case_of(const std::string& name) {
+  return name.substr(0, name.find('@'));
+}
+
+/// Answers requests until stdin ends. The forms of the last case are kept for their next
 /// round.
 inline int serve(const Worker& worker) {
-  std::string current;
-  Case c;
+  std::map<std::string, Case> ready;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream words(line);
     std::string request, name;
@@ -179,18 +193,18 @@ inline int serve(const Worker& worker) {
       if (request != "run" || found == worker.cases.end()) {
         throw std::runtime_error("no such request: " + line);
       }
-      if (current != name) {
-        current.clear();
-        c = {};
-        c = found->second();
-        current = name;
-      }
+      std::erase_if(ready,
+                    [&](const auto& e) { return case_of(e.first) != case_of(name); });
+      if (!ready.contains(name)) ready.emplace(name, found->second());
+      const Case& c = ready.at(name);
       const Samples s = measure(c, budget_ms);
       std::ostringstream out;
       out.precision(9);
       out << "{\"case\": " << json_string(name) << ", \"ns\": " << json_list(s.total_ns)
-          << ", \"kernel_ns\": " << json_list(s.kernel_ns)
-          << ", \"digest\": " << c.digest() << '}';
+          << ", \"kernel_ns\": " << json_list(s.kernel_ns);
+      if (c.digest) out << ", \"digest\": " << c.digest();
+      if (c.more) out << c.more();
+      out << '}';
       std::cout << out.str() << std::endl;
     } catch (const std::exception& e) {
       std::cout << "{\"error\": " << json_string(e.what()) << '}' << std::endl;

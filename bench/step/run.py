@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Training steps beside TensorFlow, JAX and PyTorch: what `make bench-step` runs.
+
+A case is one training step with Adam on a fixed batch. Before anything is timed, every worker does
+a few steps from the same weights; a case whose losses disagree gets no ratios. How rounds, ratios
+and verdicts work is in common/driver.py.
+"""
+
+import math
+import re
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from common.driver import (
+    ROOT,
+    Worker,
+    aa_spread,
+    duration,
+    environment,
+    fastest_forms,
+    make_parser,
+    measure,
+    parse_arguments,
+    print_start,
+    print_table,
+    print_wanted,
+    ratio,
+    select_cases,
+    show_progress,
+    times,
+    verdict,
+    write_report,
+)
+
+CASES = {
+    "mlp_100_64_b32": "MLP 100-64-10, batch 32",
+    "mlp_100_64_b1024": "MLP 100-64-10, batch 1024",
+    "mlp_784_128_b32": "MLP 784-128-10, batch 32",
+    "mlp_784_128_b1024": "MLP 784-128-10, batch 1024",
+    "cnn_b64": "CNN 28×28×3, conv 32, batch 64",
+    "lstm_b32": "2-layer LSTM 128, 64 steps, batch 32",
+    "transformer_b8": "4-block transformer 256, 128 tokens, batch 8",
+    "resnet18_b16": "ResNet-18 64×64×3, batch 16",
+}
+PLANNING = "plan_1000"
+# Our time in units of the best peer's, at most. Lines of 1.0 allow for the A/A spread.
+WANTED = {
+    "mlp_100_64_b32": 0.5,
+    "mlp_100_64_b1024": 0.9,
+    "mlp_784_128_b32": 0.7,
+    "mlp_784_128_b1024": 0.9,
+    "cnn_b64": 0.9,
+    "lstm_b32": 0.9,
+    "transformer_b8": 1.0,
+    "resnet18_b16": 1.0,
+}
+PEERS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
+TOLERANCE = 1e-3  # of losses, relative
+OVERHEAD_NS, OVERHEAD_PER_NODE_NS = 5000, 50
+PLANNING_MS = 50
+
+
+def disagreements(runs):
+    """Forms whose losses are not those of Tandem, as sentences."""
+    reference = next(s.answer["losses"] for (name, _), s in runs.items() if name == "tandem")
+    found = []
+    for (name, form), series in runs.items():
+        losses = series.answer["losses"]
+        if not all(math.isclose(a, b, rel_tol=TOLERANCE) for a, b in zip(losses, reference, strict=True)):
+            found.append(f"{name} {form}: losses {losses}, Tandem's {reference}")
+    return found
+
+
+def explained(answer):
+    """What the worker says of its step: nodes, and milliseconds that passes and planning took; each
+    may be missing."""
+    text = answer.get("explain", "")
+    nodes = re.search(r": (\d+) nodes, \d+ steps", text)
+    took = re.search(r"passes took ([\d.]+) ms, the plan ([\d.]+) ms", text)
+    return {
+        "nodes": int(nodes[1]) if nodes else None,
+        "passes_ms": float(took[1]) if took else None,
+        "plan_ms": float(took[2]) if took else None,
+    }
+
+
+def evaluate(case, runs):
+    best = fastest_forms(runs)
+    mine = best["tandem"]
+    row = {
+        "case": case,
+        "what": CASES[case],
+        "ns": statistics.median(mine.total),
+        "losses": mine.answer["losses"],
+        "rounds": {f"{name} {form}": s.total for (name, form), s in runs.items()},
+        "forms": {name: s.form.partition("@")[2] for name, s in best.items()},
+        "spread": aa_spread(mine.total, best["tandem again"].total),
+        "differ": disagreements(runs),
+    } | explained(mine.answer)
+    kernels = mine.answer.get("kernels", {})
+    if kernels.get("count"):
+        row |= {"kernels": kernels["count"], "overhead_ns": kernels["step_ns"] - kernels["ns"]}
+    if row["differ"]:
+        return row
+    for name in PEERS:
+        if name in best:
+            row[name] = ratio(mine.total, best[name].total)
+            row[f"{name}_ns"] = statistics.median(best[name].total)
+    peers = [name for name in PEERS if name in best]
+    if peers:
+        # The peer with the lowest median, so that one lucky round does not choose it.
+        row["best_peer"] = min(peers, key=lambda name: row[f"{name}_ns"])
+        row["best"] = row[row["best_peer"]]
+    return row
+
+
+def print_steps(rows):
+    def peer(row, name):
+        if name not in row:
+            return "–"
+        return f"{times(row, name)} of {duration(row[f'{name}_ns'])} ({row['forms'][name]})"
+
+    print("\nOne training step: our time in units of theirs (lower is better)\n")
+    print_table(
+        ["case", "Tandem", *PEERS.values(), "best peer", "A/A spread"],
+        [
+            [r["what"], duration(r["ns"])]
+            + (["losses differ"] * len(PEERS) if r["differ"] else [peer(r, name) for name in PEERS])
+            + [times(r, "best"), f"{r['spread']:.0%}"]
+            for r in rows
+        ],
+    )
+    for r in rows:
+        for text in r["differ"]:
+            print(f"  {r['what']}: no ratios, since the workers computed different things: {text}")
+
+
+def print_overheads(rows):
+    rows = [r for r in rows if "overhead_ns" in r]
+    if not rows:
+        return
+    print("\nOverhead: time of a recorded step minus that of its kernels (recording itself included)\n")
+    print_table(
+        ["case", "step", "nodes", "kernels", "overhead", "wanted at most"],
+        [
+            [r["what"], duration(r["ns"]), str(r["nodes"] or "–"), str(r["kernels"]), duration(r["overhead_ns"]), duration(allowed(r))]
+            for r in rows
+        ],
+    )
+
+
+def allowed(row):
+    return OVERHEAD_NS + OVERHEAD_PER_NODE_NS * (row["nodes"] or row["kernels"])
+
+
+def wanted_lines(rows, planning):
+    lines = []
+    for r in rows:
+        if "best" in r:
+            limit = WANTED[r["case"]]
+            if limit == 1.0:
+                text = "holds" if r["best"] <= 1 + r["spread"] else "does not hold"
+                what = f"at most the best peer's time, within the A/A spread: {r['what']}"
+            else:
+                text = verdict(r["best"], limit, r["spread"], at_most=True)
+                what = f"at most {limit}× the best peer's time: {r['what']}"
+            lines.append((what, r["best"], text))
+    for r in rows:
+        if "overhead_ns" in r:
+            share = r["overhead_ns"] / allowed(r)
+            what = f"overhead at most {OVERHEAD_NS // 1000} µs + {OVERHEAD_PER_NODE_NS} ns per node: {r['what']}"
+            lines.append((what, share, "holds" if share <= 1 else "does not hold"))
+    if planning.get("plan_ms") is not None:
+        share = planning["plan_ms"] / PLANNING_MS
+        what = f"planning {planning['nodes']} nodes in at most {PLANNING_MS} ms (passes before it: {planning['passes_ms']} ms)"
+        lines.append((what, share, "holds" if share <= 1 else "does not hold"))
+    return lines
+
+
+def ask_planning(worker):
+    """Nodes and planning time of the graph with a thousand nodes; empty where it is not known."""
+    answer = worker.ask(f"run {PLANNING} 1")
+    return explained(answer) if "error" not in answer else {}
+
+
+def start_workers(arguments):
+    python = environment(arguments) / "bin/python" if arguments.peers else None
+    threads = ["--threads", str(arguments.threads)]
+    tandem = [arguments.tandem, *threads]
+    workers = [Worker("tandem", tandem)]
+    for name in arguments.peers:
+        if name not in PEERS:
+            sys.exit(f"bench-step: no peer named {name}; there are: {', '.join(PEERS)}")
+        # Their own thread pools take the number from the environment before any call can set it.
+        settings = {"OMP_NUM_THREADS": str(arguments.threads), "MKL_NUM_THREADS": str(arguments.threads)}
+        workers.append(Worker(name, [python, ROOT / f"bench/step/{name}_step.py", *threads], settings))
+    return workers + [Worker("tandem again", tandem)]
+
+
+def main():
+    arguments = parse_arguments(make_parser(__doc__, ",".join(PEERS), "bench_step", "step.json"))
+    cases = select_cases("bench-step", CASES, arguments.cases)
+    workers = start_workers(arguments)
+    load = print_start(workers, arguments.rounds)
+    rows, problems, planning = [], [], {}
+    try:
+        for case in cases:
+            runs, failed = measure(case, workers, arguments.rounds, 60 if arguments.quick else 300)
+            problems += failed
+            if {"tandem", "tandem again"} <= {name for name, _ in runs}:
+                rows.append(evaluate(case, runs))
+            show_progress(len(rows), len(cases), case)
+        planning = ask_planning(workers[0])
+    finally:
+        for worker in workers:
+            worker.close()
+    print_steps(rows)
+    print_overheads(rows)
+    verdicts = print_wanted(wanted_lines(rows, planning))
+    problems += [f"{r['case']}: losses differ" for r in rows if r["differ"]]
+    return write_report("bench-step", arguments, workers, load, rows, verdicts, problems, planning=planning)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
