@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-asan test-tsan bench-eager format check docs release clean
+.PHONY: help setup build demo test test-python test-asan test-tsan bench-eager bench-step bench-python format check docs release clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -29,7 +29,10 @@ demo: ## show the CPU and a second device working at the same time
 	build/dev/bin/demo
 
 test: ## build, run all tests (the asynchronous ones under TSan too), check format and layers
-	@tools/run-tests dev tsan checks
+	@tools/run-tests dev python tsan checks
+
+test-python: ## build, and run the tests of the Python package alone
+	@tools/run-tests python
 
 test-asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/run-tests asan
@@ -40,6 +43,14 @@ test-tsan: ## the asynchronous tests under ThreadSanitizer
 bench-eager: ## eager execution beside PyTorch and TensorFlow (ARGS="--quick --cases=add,conv")
 	@$(MAKE) --no-print-directory build PRESET=release TARGETS=bench_eager
 	@bench/eager/run.py $(ARGS)
+
+bench-step: ## training steps beside TensorFlow, JAX and PyTorch (ARGS="--quick --cases=mlp,cnn")
+	@$(MAKE) --no-print-directory build PRESET=release TARGETS=bench_step
+	@bench/step/run.py $(ARGS)
+
+bench-python: ## small eager ops from Python beside PyTorch and TensorFlow
+	@$(MAKE) --no-print-directory build PRESET=release TARGETS=tandem_python
+	@bench/python/run.py $(ARGS)
 
 format: setup ## rewrite all C++ files with clang-format
 	@tools/check-format --fix

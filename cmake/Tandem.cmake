@@ -60,6 +60,8 @@ target_compile_options(
     -Wno-psabi
     -Wno-error=array-bounds
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+    # A reference that a temporary view hands on is not one to the view.
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-dangling-reference>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-error=maybe-uninitialized>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-error=stringop-overflow>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-error=stringop-overread>)
@@ -226,21 +228,20 @@ function(tandem_cli)
                           INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 
-# tandem_add_cuda_plugin(): libtandem_cuda.so, when its folder and nvcc are there.
+# tandem_add_cuda_plugin(): libtandem_cuda.so, when its folder and CUDA's headers are there. Its
+# kernels are compiled at run time, so neither nvcc nor a GPU is needed here.
 function(tandem_add_cuda_plugin)
   file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/device/cuda/CMakeLists.txt")
   if(NOT found OR TANDEM_CUDA STREQUAL "OFF")
     return()
   endif()
-  include(CheckLanguage)
-  check_language(CUDA)
-  if(CMAKE_CUDA_COMPILER)
-    enable_language(CUDA)
+  find_package(CUDAToolkit 13 QUIET)
+  if(CUDAToolkit_FOUND)
     tandem_add_if_present(src/device/cuda)
   elseif(TANDEM_CUDA STREQUAL "ON")
-    message(FATAL_ERROR "TANDEM_CUDA is ON and nvcc was not found; set CMAKE_CUDA_COMPILER")
+    message(FATAL_ERROR "TANDEM_CUDA is ON and CUDA 13 was not found; set CUDAToolkit_ROOT")
   else()
-    message(STATUS "nvcc was not found: the CUDA plugin is left out")
+    message(STATUS "CUDA 13 was not found: the CUDA plugin is left out")
   endif()
 endfunction()
 
