@@ -89,6 +89,7 @@ class Function {
 
  private:
   struct State;
+  class Reading;
   std::shared_ptr<State> state_;
 };
 

@@ -28,6 +28,7 @@ std::string device_scope() {
 struct Trace {
   CallSignature signature;
   std::string device;
+  uint64_t scope = 0;  // the same as a number
   std::shared_ptr<CompiledFunction> compiled;
 };
 
@@ -50,10 +51,13 @@ struct Function::State {
 
   const Body body;
   const FunctionOptions options;
-  // The trace of the last call; a reader may hold one that was dropped meanwhile.
-  std::atomic<std::shared_ptr<const Trace>> last;
+  // The trace of the last call; alive while a Reading is.
+  std::atomic<const Trace*> last{nullptr};
+  std::atomic<int64_t> readings{0};
+  std::atomic<bool> has_dropped{false};
   mutable std::mutex mutex;  // guards what follows; held while tracing
-  std::vector<std::shared_ptr<const Trace>> traces;  // most recently used last
+  std::vector<std::shared_ptr<const Trace>> traces;   // most recently used last
+  std::vector<std::shared_ptr<const Trace>> dropped;  // freed when nobody reads
   std::atomic<int64_t> count{0};  // read without the mutex: the body may ask, too
   bool warned = false;
 
@@ -62,6 +66,32 @@ struct Function::State {
   std::shared_ptr<const Trace> trace(CallSignature s,
                                      const std::vector<Argument>& arguments);
   void check_input_signature(const CallSignature& s) const;
+};
+
+// While one lives, the trace it found stays. No lock: only the last to go, after a trace
+// was dropped, frees something.
+class Function::Reading {
+ public:
+  explicit Reading(State& state) : state_(state) {
+    state_.readings.fetch_add(1, std::memory_order_seq_cst);
+    trace_ = state_.last.load(std::memory_order_seq_cst);
+  }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+  ~Reading() {
+    if (state_.readings.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
+    if (!state_.has_dropped.load(std::memory_order_relaxed)) return;
+    std::vector<std::shared_ptr<const Trace>> gone;
+    const std::unique_lock lock(state_.mutex, std::try_to_lock);
+    if (!lock || state_.readings.load(std::memory_order_seq_cst) != 0) return;
+    gone.swap(state_.dropped);
+    state_.has_dropped.store(false, std::memory_order_relaxed);
+  }
+  const Trace* trace() const { return trace_; }
+
+ private:
+  State& state_;
+  const Trace* trace_;
 };
 
 // ---- Tracing
@@ -101,6 +131,7 @@ std::shared_ptr<const Trace> Function::State::trace(
   auto made = std::make_shared<Trace>();
   made->signature = std::move(s);
   made->device = device_scope();
+  made->scope = scope_key();
   GraphFunctionOptions graph_options;
   graph_options.optimize = options.optimize;
   graph_options.max_plans = options.max_plans;
@@ -161,7 +192,7 @@ std::shared_ptr<const Trace> Function::State::find(
     if (traces[i]->device != device || !accepts(traces[i]->signature, s)) continue;
     std::rotate(traces.begin() + static_cast<std::ptrdiff_t>(i),
                 traces.begin() + static_cast<std::ptrdiff_t>(i) + 1, traces.end());
-    last.store(traces.back());
+    last.store(traces.back().get(), std::memory_order_seq_cst);
     return traces.back();
   }
   CallSignature wanted = s;
@@ -194,9 +225,11 @@ std::shared_ptr<const Trace> Function::State::find(
   }
   traces.push_back(trace(std::move(wanted), arguments));
   if (static_cast<int64_t>(traces.size()) > options.max_traces) {
+    dropped.push_back(std::move(traces.front()));
+    has_dropped.store(true, std::memory_order_relaxed);
     traces.erase(traces.begin());
   }
-  last.store(traces.back());
+  last.store(traces.back().get(), std::memory_order_seq_cst);
   return traces.back();
 }
 
@@ -236,10 +269,11 @@ std::vector<Tensor> Function::operator()(const std::vector<Argument>& arguments)
 
 std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
   // The trace of the last call, when dtypes and shapes are the same: nothing to look up.
-  if (const auto trace = state_->last.load(std::memory_order_acquire)) {
+  const Reading reading(*state_);
+  if (const Trace* trace = reading.trace()) {
     const CallSignature& s = trace->signature;
     bool same = s.size() == arguments.size() && !state_->options.input_signature &&
-                !current_emitter().tracing() && trace->device == device_scope();
+                !current_emitter().tracing() && trace->scope == scope_key();
     for (size_t i = 0; same && i < s.size(); ++i) {
       same = s[i].kind == SignatureItem::Kind::kTensor && arguments[i].defined() &&
              !arguments[i].impl()->symbolic && s[i].dtype == arguments[i].dtype() &&
@@ -253,15 +287,18 @@ std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
 int64_t Function::tracing_count() const { return state_->count; }
 
 std::string Function::explain() const {
-  const auto trace = state_->last.load();
+  const Reading reading(*state_);
+  const Trace* trace = reading.trace();
   return trace ? trace->compiled->explain() : std::string();
 }
 std::string Function::dump() const {
-  const auto trace = state_->last.load();
+  const Reading reading(*state_);
+  const Trace* trace = reading.trace();
   return trace ? trace->compiled->function().dump() : std::string();
 }
 std::string Function::dot() const {
-  const auto trace = state_->last.load();
+  const Reading reading(*state_);
+  const Trace* trace = reading.trace();
   return trace ? trace->compiled->function().dot() : std::string();
 }
 

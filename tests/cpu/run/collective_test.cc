@@ -206,7 +206,8 @@ TEST(Collective, Gradients) {
       x, {{5}, {7}}, {{0, 7}, {5, 0}});
 }
 
-// One trace for all replicas of a device scope; collectives keep their order though no value joins them.
+// One trace for all replicas of a device scope; collectives keep their order though no
+// value joins them.
 TEST(Collective, ACompiledFunctionRunsOnAllReplicasAtOnce) {
   std::atomic<int> traced{0};
   auto f = function([&](Tensor x) {
