@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/parallel.h"
+#include "kernels/common/one_element.h"
 #include "kernels/cpu/array_common.h"
 #include "ops/array_range.h"
 #include "tandem/ops/array.h"
@@ -34,37 +35,14 @@ void launch_zeros(const ZeroPlan& p, const LaunchArgs& a) {
 
 struct OnesPlan {
   StridedCopy copy;
-  alignas(16) std::array<std::byte, 16> one;
+  OneElement one;
 };
-template <class T>
-void put(std::array<std::byte, 16>& to, T value) {
-  std::memcpy(to.data(), &value, sizeof(T));
-}
 OnesPlan prepare_ones(const Signature& s) {
-  OnesPlan p{StridedCopy::fill(s.out().dtype, s.out().shape.num_elements()), {}};
-  switch (s.out().dtype) {
-    case DType::kFloat16:
-      put(p.one, float16(1.0f));
-      break;
-    case DType::kBFloat16:
-      put(p.one, bfloat16(1.0f));
-      break;
-    case DType::kFloat32:
-    case DType::kComplex64:
-      put(p.one, 1.0f);
-      break;
-    case DType::kFloat64:
-    case DType::kComplex128:
-      put(p.one, 1.0);
-      break;
-    default:
-      put(p.one, int64_t{1});
-      break;  // little-endian: right for every width
-  }
-  return p;
+  return {StridedCopy::fill(s.out().dtype, s.out().shape.num_elements()),
+          one_element(s.out().dtype)};
 }
 void launch_ones(const OnesPlan& p, const LaunchArgs& a) {
-  p.copy.run(p.one.data(), a.out<void>());
+  p.copy.run(p.one.bytes.data(), a.out<void>());
 }
 
 struct RangePlan {

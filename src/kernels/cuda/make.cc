@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/common/one_element.h"
 #include "kernels/cuda/elementwise.h"
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/move_plan.h"
@@ -41,43 +42,18 @@ void launch_zeros(const size_t& bytes, const LaunchArgs& a) {
 struct OnesPlan {
   Function function;
   int64_t n = 0;
-  alignas(16) std::array<std::byte, 16> one{};
+  OneElement one;
 };
-template <class T>
-void put(std::array<std::byte, 16>& to, T value) {
-  std::memcpy(to.data(), &value, sizeof(T));
-}
 OnesPlan prepare_ones(const Signature& s) {
-  OnesPlan p;
-  p.n = s.out().shape.num_elements();
-  p.function = find_function(s.device, s.op->name, make_text(s.out().dtype), "fill");
-  switch (s.out().dtype) {
-    case DType::kFloat16:
-      put(p.one, float16(1.0f));
-      break;
-    case DType::kBFloat16:
-      put(p.one, bfloat16(1.0f));
-      break;
-    case DType::kFloat32:
-    case DType::kComplex64:
-      put(p.one, 1.0f);
-      break;
-    case DType::kFloat64:
-    case DType::kComplex128:
-      put(p.one, 1.0);
-      break;
-    default:
-      put(p.one, int64_t{1});  // little-endian: right for every width
-      break;
-  }
-  return p;
+  return {find_function(s.device, s.op->name, make_text(s.out().dtype), "fill"),
+          s.out().shape.num_elements(), one_element(s.out().dtype)};
 }
 void launch_ones(const OnesPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   void* out = a.outputs[0];
   int64_t n = p.n;
-  alignas(16) auto one = p.one;
-  void* arguments[] = {&out, one.data(), &n};
+  OneElement one = p.one;
+  void* arguments[] = {&out, one.bytes.data(), &n};
   launch_raw(p.function, *a.stream, grid_for(p.function, n), arguments);
 }
 

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "base/flags.h"
+#include "kernels/common/matmul_geometry.h"
 #include "kernels/cuda/cublas.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/matmul_plan.h"
 #include "kernels/cuda/program.h"
 #include "tandem/error.h"
 
@@ -58,7 +58,7 @@ Types types_of(DType dtype) {
 }
 
 struct MatMulPlan {
-  MatMulShape shape;
+  MatMulGeometry shape;
   cublasLtHandle_t handle = nullptr;
   Desc desc;
   Layout first, second, out;  // in the library's order: b, a, c
@@ -126,8 +126,8 @@ std::optional<cublasLtMatmulAlgo_t> choose(const MatMulPlan& p, uint32_t alignme
 
 MatMulPlan prepare(const Signature& s) {
   MatMulPlan p;
-  p.shape = matmul_shape(s);
-  const MatMulShape& m = p.shape;
+  p.shape = matmul_geometry(s, s.attrs.as<MatMulAttrs>());
+  const MatMulGeometry& m = p.shape;
   const DType dtype = s.in(0).dtype;
   p.element = dtype_size(dtype);
   p.is_double = dtype == DType::kFloat64 || dtype == DType::kComplex128;
@@ -167,7 +167,7 @@ MatMulPlan prepare(const Signature& s) {
 }
 
 void launch_matmul(const MatMulPlan& p, const LaunchArgs& a) {
-  const MatMulShape& m = p.shape;
+  const MatMulGeometry& m = p.shape;
   const auto bytes = static_cast<size_t>(m.batch * m.m * m.n) * p.element;
   if (bytes == 0) return;
   if (m.k == 0) return fill_zeros(*a.stream, a.outputs[0], bytes);

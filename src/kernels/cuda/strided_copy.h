@@ -7,18 +7,12 @@
 #include <array>
 #include <span>
 
+#include "kernels/common/copy_layout.h"
 #include "kernels/cuda/program.h"
 
 namespace tandem::cuda {
 
 inline constexpr int kMaxCopyRank = 2 * kMaxRank + 2;
-
-/// One dimension of a box: its size, and the steps (in elements) in input and output.
-struct CopyDim {
-  int64_t n;
-  int64_t in;
-  int64_t out;
-};
 
 class StridedCopy {
  public:

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/matmul_plan.h"
+#include "kernels/common/matmul_geometry.h"
 #include "op/emitter.h"
 #include "tandem/ops/linalg.h"
 
@@ -46,8 +46,8 @@ TEST(Broadcast, LargeTensorsNeedWideIndices) {
   EXPECT_FALSE(broadcast_geometry({1 << 10, 1 << 12}, small).wide);
 }
 
-MatMulShape shape_of(const Shape& a, const Shape& b, const Shape& out,
-                     MatMulAttrs attrs) {
+MatMulGeometry shape_of(const Shape& a, const Shape& b, const Shape& out,
+                        MatMulAttrs attrs) {
   std::vector<TensorInfo> in(2), outs(1);
   in[0].dtype = in[1].dtype = outs[0].dtype = DType::kFloat32;
   in[0].shape = a;
@@ -58,15 +58,15 @@ MatMulShape shape_of(const Shape& a, const Shape& b, const Shape& out,
   s.attrs = attrs_ref(attrs);
   s.inputs = in;
   s.outputs = outs;
-  return matmul_shape(s);
+  return matmul_geometry(s, s.attrs.as<MatMulAttrs>());
 }
 TEST(MatMulShapes, ABatchOfRowsIsOneProduct) {
-  const MatMulShape m = shape_of({5, 2, 3}, {3, 4}, {5, 2, 4}, {});
+  const MatMulGeometry m = shape_of({5, 2, 3}, {3, 4}, {5, 2, 4}, {});
   EXPECT_EQ(m.m, 10);
   EXPECT_EQ(m.batch, 1);
 }
 TEST(MatMulShapes, PartlyBroadcastBatchesHaveOffsets) {
-  const MatMulShape m = shape_of({2, 1, 3, 4}, {2, 5, 4, 6}, {2, 5, 3, 6}, {});
+  const MatMulGeometry m = shape_of({2, 1, 3, 4}, {2, 5, 4, 6}, {2, 5, 3, 6}, {});
   EXPECT_EQ(m.batch, 10);
   EXPECT_FALSE(m.regular());
   EXPECT_EQ(m.a_offset(0), 0);
@@ -75,7 +75,7 @@ TEST(MatMulShapes, PartlyBroadcastBatchesHaveOffsets) {
   EXPECT_EQ(m.b_offset(9), 9 * 24);
 }
 TEST(MatMulShapes, StoredRowsOfTransposedOperands) {
-  const MatMulShape m =
+  const MatMulGeometry m =
       shape_of({3, 2}, {4, 3}, {2, 4}, {.transpose_a = true, .transpose_b = true});
   EXPECT_EQ(m.m, 2);
   EXPECT_EQ(m.k, 3);

@@ -1,23 +1,17 @@
-#include "kernels/cuda/matmul_plan.h"
+#include "kernels/common/matmul_geometry.h"
 
 #include <algorithm>
 
-#include "tandem/ops/linalg.h"
+namespace tandem {
 
-namespace tandem::cuda {
 namespace {
-
-struct BatchDim {
-  int64_t size;
-  bool in_a, in_b;
-};
 
 int64_t batch_dim(const Shape& s, int i, int rank) {
   const int at = i - (rank - (s.rank() - 2));
   return at < 0 ? 1 : s[at];
 }
 
-std::vector<BatchDim> batch_dims(const Shape& a, const Shape& b, const Shape& out) {
+std::vector<BatchDim> merge_batch(const Shape& a, const Shape& b, const Shape& out) {
   std::vector<BatchDim> dims;
   const int rank = out.rank() - 2;
   for (int i = 0; i < rank; ++i) {
@@ -32,7 +26,8 @@ std::vector<BatchDim> batch_dims(const Shape& a, const Shape& b, const Shape& ou
   return dims;
 }
 
-// Regular (a stride) when the operand has all of the dimensions, or none.
+// Where the matrices of one operand begin. Regular (a stride) when it has all or none of
+// the dims.
 void place(const std::vector<BatchDim>& dims, bool BatchDim::* has, int64_t matrix,
            int64_t batch, int64_t& stride, std::vector<int64_t>& offsets) {
   const auto with =
@@ -55,10 +50,9 @@ void place(const std::vector<BatchDim>& dims, bool BatchDim::* has, int64_t matr
 
 }  // namespace
 
-MatMulShape matmul_shape(const Signature& s) {
-  const auto& attrs = s.attrs.as<MatMulAttrs>();
+MatMulGeometry matmul_geometry(const Signature& s, const MatMulAttrs& attrs) {
   const Shape &a = s.in(0).shape, &b = s.in(1).shape, &out = s.out().shape;
-  MatMulShape p;
+  MatMulGeometry p;
   p.transpose_a = attrs.transpose_a || attrs.adjoint_a;
   p.transpose_b = attrs.transpose_b || attrs.adjoint_b;
   p.conjugate_a = attrs.adjoint_a && is_complex(s.in(0).dtype);
@@ -66,21 +60,21 @@ MatMulShape matmul_shape(const Signature& s) {
   p.m = out.dim(-2);
   p.n = out.dim(-1);
   p.k = a.dim(p.transpose_a ? -2 : -1);
-  auto dims = batch_dims(a, b, out);
-  for (const BatchDim& d : dims) p.batch *= d.size;
+  p.batch_dims = merge_batch(a, b, out);
+  for (const BatchDim& d : p.batch_dims) p.batch *= d.size;
   // One matrix b for all rows of a: the batch is just more rows.
-  if (dims.size() == 1 && !dims[0].in_b && !p.transpose_a) {
+  if (p.batch_dims.size() == 1 && !p.batch_dims[0].in_b && !p.transpose_a) {
     p.m *= p.batch;
     p.batch = 1;
-    dims.clear();
+    p.batch_dims.clear();
   }
   p.lda = std::max<int64_t>(1, a.dim(-1));
   p.ldb = std::max<int64_t>(1, b.dim(-1));
   if (p.batch > 1) {
-    place(dims, &BatchDim::in_a, p.m * p.k, p.batch, p.a_stride, p.a_offsets);
-    place(dims, &BatchDim::in_b, p.k * p.n, p.batch, p.b_stride, p.b_offsets);
+    place(p.batch_dims, &BatchDim::in_a, p.m * p.k, p.batch, p.a_stride, p.a_offsets);
+    place(p.batch_dims, &BatchDim::in_b, p.k * p.n, p.batch, p.b_stride, p.b_offsets);
   }
   return p;
 }
 
-}  // namespace tandem::cuda
+}  // namespace tandem
