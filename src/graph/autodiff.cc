@@ -6,6 +6,7 @@
 
 #include "graph/autodiff_control_flow.h"
 #include "graph/rewriter.h"
+#include "graph/states.h"
 #include "graph/subgraph.h"
 #include "op/call_gradient.h"
 #include "tandem/ops.h"
@@ -19,7 +20,7 @@ bool contains(const std::vector<uint64_t>& ids, uint64_t id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 uint64_t handle_id(const Graph& graph, ValueRef state) {
-  return handle_of(graph, state).impl()->id;
+  return variable_handle(graph, state).impl()->id;
 }
 
 // Gradients of values; states of one variable share the variable's.
@@ -106,7 +107,8 @@ std::vector<ValueRef> Activity::sources(std::span<const ValueRef> results) const
 Tensor tensor_of(Tracer& tracer, ValueRef v) {
   if (!v.defined()) return {};
   const Node& n = tracer.graph().node(v.node);
-  if (n.outputs[static_cast<size_t>(v.output)].state) return handle_of(tracer.graph(), v);
+  if (n.outputs[static_cast<size_t>(v.output)].state)
+    return variable_handle(tracer.graph(), v);
   return n.kind == Node::Kind::kConstant ? n.constant : tracer.symbolic(v);
 }
 

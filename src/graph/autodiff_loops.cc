@@ -7,6 +7,7 @@
 #include "graph/autodiff.h"
 #include "graph/autodiff_control_flow.h"
 #include "graph/rewriter.h"
+#include "graph/states.h"
 #include "op/call_gradient.h"
 #include "op/emitter.h"
 #include "ops/tensor_list.h"
@@ -67,9 +68,10 @@ Flow find_flow(const NodeQuestion& q, const Node& node) {
     for (ValueRef v : activity.sources(results)) {
       for (size_t j = 0; j < flow.carried.size(); ++j) {
         const ValueRef parameter{body.parameters()[j], 0};
-        const bool same = body.info(v).state && is_state(j)
-                              ? handle_of(body, v).is(handle_of(body, parameter))
-                              : v == parameter;
+        const bool same =
+            body.info(v).state && is_state(j)
+                ? variable_handle(body, v).is(variable_handle(body, parameter))
+                : v == parameter;
         if (!same || flow.carried[j] || flow.summed[j]) continue;
         if (j >= carried || is_state(j)) {
           flow.summed[j] = q.needs[j];

@@ -97,28 +97,6 @@ ValueInfo common_info(const ValueInfo& a, const ValueInfo& b) {
   return info;
 }
 
-const Tensor& handle_of(const Graph& graph, ValueRef state) {
-  const Node& n = graph.node(state.node);
-  switch (n.kind) {
-    case Node::Kind::kParameter:
-    case Node::Kind::kVariable:
-      return n.constant;
-    case Node::Kind::kWhile:
-      return handle_of(graph, n.inputs[static_cast<size_t>(state.output)]);
-    case Node::Kind::kIf:
-    case Node::Kind::kCase:
-    case Node::Kind::kCall:
-      return handle_of(*n.subgraphs[0],
-                       n.subgraphs[0]->results()[static_cast<size_t>(state.output)]);
-    default:
-      break;
-  }
-  for (ValueRef v : n.inputs) {
-    if (v.defined() && graph.info(v).state) return handle_of(graph, v);
-  }
-  throw InternalError(fmt::format("{}: not the state of a variable", n.name));
-}
-
 namespace {
 constexpr const char* kZeroName = "loop_seed";
 }

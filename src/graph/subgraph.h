@@ -73,7 +73,4 @@ Graph with_operands(const Graph& graph, const std::vector<Operand>& operands);
 /// What is certain about a value that comes from one of several places.
 ValueInfo common_info(const ValueInfo& a, const ValueInfo& b);
 
-/// The handle of the variable whose state a value is.
-const Tensor& handle_of(const Graph& graph, ValueRef state);
-
 }  // namespace tandem
