@@ -89,7 +89,6 @@ class Function {
 
  private:
   struct State;
-  class Reading;
   std::shared_ptr<State> state_;
 };
 

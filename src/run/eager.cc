@@ -125,29 +125,6 @@ class Call {
     }
   }
 
-  // The same contents in memory of their own, in stream order.
-  Tensor duplicate(const TensorImpl& t, Device& device) {
-    Tensor fresh = make_tensor(device, t.dtype, t.shape);
-    const size_t bytes = t.bytes();
-    if (bytes == 0) return fresh;
-    if (device.is_host()) {
-      t.buffer->host_wait();
-      if (t.dtype == DType::kString) {
-        std::copy_n(static_cast<const std::string*>(t.data()), t.shape.num_elements(),
-                    static_cast<std::string*>(fresh.impl()->data()));
-      } else {
-        std::memcpy(fresh.impl()->data(), t.data(), bytes);
-      }
-    } else {
-      device.compute().wait(t.buffer->ready());
-      const TimePoint done = device.copy(device.compute(), fresh.impl()->address(leases_),
-                                         t.address(leases_), bytes);
-      t.buffer->add_use(done);
-      fresh.impl()->buffer->set_ready(done);
-    }
-    return fresh;
-  }
-
   // Assignment makes the value's memory the variable's where it can: no copy, and
   // dimensions that the variable left open may change. False: the kernel has to copy.
   bool adopt_value() {

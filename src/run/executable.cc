@@ -12,8 +12,6 @@
 namespace tandem {
 
 namespace {
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
-
 bool only_host_devices() {
   static const bool only = [] {
     for (Device* d : Runtime::get().devices()) {
@@ -242,7 +240,7 @@ void Executable::run_kernel(Frame& f, const Step& step) {
   Ref<Buffer> workspace;
   std::optional<CurrentTeam> team;
   std::optional<TeamToken> token;
-  if (step.device != &Runtime::get().cpu()) {  // another logical CPU
+  if (step.other_cpu) {
     team.emplace(step.device->team());
     token.emplace(step.device->team());
   }

@@ -13,8 +13,6 @@
 namespace tandem {
 
 namespace {
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
-
 // What must be added to a device's addresses where its kernels run.
 int64_t address_shift(Device& device) {
   if (device.is_host()) return 0;
@@ -180,6 +178,7 @@ class ExecutableBuilder {
     s.node = planned.node;
     s.threads = planned.threads;
     s.device = &Runtime::get().named(plan_.devices[idx(planned.node)]);
+    s.other_cpu = s.device->is_host() && s.device != &Runtime::get().cpu();
     s.workspace = Executable::Step::kNoSlot;
     s.name = n.op ? n.op->name.c_str() : n.kind == Node::Kind::kCopy ? "Copy" : "Control";
     const bool kernel = !planned.kernel.empty();

@@ -12,8 +12,6 @@
 namespace tandem {
 
 namespace {
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
-
 int64_t read_index(DType dtype, const void* p) {
   if (dtype == DType::kBool) return *static_cast<const bool*>(p) ? 0 : 1;
   return read_ints(dtype, p, 1)[0];

@@ -2,16 +2,13 @@
 // arguments, results and variables.
 #include "run/executable_frame.h"
 
-#include <cstring>
-
 #include "device/runtime.h"
+#include "tensor/transfer.h"
 #include "tensor/variable_impl.h"
 
 namespace tandem {
 
 namespace {
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
-
 void* plus(void* p, int64_t offset) { return static_cast<std::byte*>(p) + offset; }
 }  // namespace
 
@@ -113,30 +110,6 @@ void Executable::bind(Frame& f, const Values& values) {
   apply(result_patches_, values.results, f.results);
   apply(variable_patches_, values.variables, f.variables);
 }
-
-namespace {
-
-// The contents of a variable in memory that nobody else reads, so that they may be
-// overwritten.
-Tensor duplicate(const TensorImpl& t, Device& device) {
-  Tensor fresh = make_tensor(device, t.dtype, t.shape);
-  const size_t bytes = t.bytes();
-  if (!bytes) return fresh;
-  LeaseSet leases;
-  if (device.is_host()) {
-    t.buffer->host_wait();
-    std::memcpy(fresh.impl()->data(), t.data(), bytes);
-  } else {
-    device.compute().wait(t.buffer->ready());
-    const TimePoint done = device.copy(device.compute(), fresh.impl()->address(leases),
-                                       t.address(leases), bytes);
-    t.buffer->add_use(done);
-    fresh.impl()->buffer->set_ready(done);
-  }
-  return fresh;
-}
-
-}  // namespace
 
 void Executable::bind_variables(Frame& f) {
   LeaseSet leases;

@@ -6,6 +6,9 @@
 
 namespace tandem {
 
+/// Numbers of nodes, steps, lanes and outputs as indices.
+inline size_t idx(int32_t i) { return static_cast<size_t>(i); }
+
 /// A launch with everything that does not change between calls.
 struct Executable::Step {
   enum class Kind : uint8_t { kKernel, kCopy, kList, kBranch, kLoop };
@@ -19,6 +22,7 @@ struct Executable::Step {
   size_t out = 0;        // first output
   size_t workspace = 0;  // slot, or kNoSlot
   Device* device = nullptr;
+  bool other_cpu = false;  // a logical CPU with a team of its own
   const char* name = "";
   int32_t child = -1;  // first of the node's sub-graphs among the children
   static constexpr size_t kNoSlot = ~size_t{0};

@@ -12,10 +12,6 @@
 namespace tandem {
 
 namespace {
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
-}  // namespace
-
-namespace {
 Stream& stream_of(Device& device, PlanLane::Kind kind) {
   switch (kind) {
     case PlanLane::Kind::kCopyIn:

@@ -10,6 +10,7 @@
 #include "graph/trace.h"
 #include "op/placement.h"
 #include "run/compiled_function.h"
+#include "run/readers.h"
 #include "run/signature.h"
 #include "run/tape.h"
 #include "tensor/tensor_impl.h"
@@ -53,11 +54,10 @@ struct Function::State {
   const FunctionOptions options;
   // The trace of the last call; alive while a Reading is.
   std::atomic<const Trace*> last{nullptr};
-  std::atomic<int64_t> readings{0};
-  std::atomic<bool> has_dropped{false};
+  Readers<std::shared_ptr<const Trace>> readers;
+  using Reading = Readers<std::shared_ptr<const Trace>>::Reading;
   mutable std::mutex mutex;  // guards what follows; held while tracing
-  std::vector<std::shared_ptr<const Trace>> traces;   // most recently used last
-  std::vector<std::shared_ptr<const Trace>> dropped;  // freed when nobody reads
+  std::vector<std::shared_ptr<const Trace>> traces;  // most recently used last
   std::atomic<int64_t> count{0};  // read without the mutex: the body may ask, too
   bool warned = false;
 
@@ -68,32 +68,6 @@ struct Function::State {
   void check_input_signature(const CallSignature& s) const;
 };
 
-// While one lives, the trace it found stays. No lock: only the last to go, after a trace
-// was dropped, frees something.
-class Function::Reading {
- public:
-  explicit Reading(State& state) : state_(state) {
-    state_.readings.fetch_add(1, std::memory_order_seq_cst);
-    trace_ = state_.last.load(std::memory_order_seq_cst);
-  }
-  Reading(const Reading&) = delete;
-  Reading& operator=(const Reading&) = delete;
-  ~Reading() {
-    if (state_.readings.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
-    if (!state_.has_dropped.load(std::memory_order_relaxed)) return;
-    std::vector<std::shared_ptr<const Trace>> gone;
-    const std::unique_lock lock(state_.mutex, std::try_to_lock);
-    if (!lock || state_.readings.load(std::memory_order_seq_cst) != 0) return;
-    gone.swap(state_.dropped);
-    state_.has_dropped.store(false, std::memory_order_relaxed);
-  }
-  const Trace* trace() const { return trace_; }
-
- private:
-  State& state_;
-  const Trace* trace_;
-};
-
 // ---- Tracing
 
 std::shared_ptr<const Trace> Function::State::trace(
@@ -102,7 +76,7 @@ std::shared_ptr<const Trace> Function::State::trace(
   Tracer tracer(graph, record_traced);
   // A body that fails leaves nothing behind but what it did to the user's objects.
   {
-    const HideTapes outside;
+    const HideListeners outside;
     const EmitterScope scope(&tracer);
     std::vector<Tensor> parameters;
     size_t number = 0;
@@ -224,12 +198,11 @@ std::shared_ptr<const Trace> Function::State::find(
         options.name, count.load(), why));
   }
   traces.push_back(trace(std::move(wanted), arguments));
+  last.store(traces.back().get(), std::memory_order_seq_cst);
   if (static_cast<int64_t>(traces.size()) > options.max_traces) {
-    dropped.push_back(std::move(traces.front()));
-    has_dropped.store(true, std::memory_order_relaxed);
+    readers.retire(std::move(traces.front()));
     traces.erase(traces.begin());
   }
-  last.store(traces.back().get(), std::memory_order_seq_cst);
   return traces.back();
 }
 
@@ -269,8 +242,8 @@ std::vector<Tensor> Function::operator()(const std::vector<Argument>& arguments)
 
 std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
   // The trace of the last call, when dtypes and shapes are the same: nothing to look up.
-  const Reading reading(*state_);
-  if (const Trace* trace = reading.trace()) {
+  const State::Reading reading(state_->readers);
+  if (const Trace* trace = state_->last.load(std::memory_order_seq_cst)) {
     const CallSignature& s = trace->signature;
     bool same = s.size() == arguments.size() && !state_->options.input_signature &&
                 !current_emitter().tracing() && trace->scope == scope_key();
@@ -287,18 +260,18 @@ std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
 int64_t Function::tracing_count() const { return state_->count; }
 
 std::string Function::explain() const {
-  const Reading reading(*state_);
-  const Trace* trace = reading.trace();
+  const State::Reading reading(state_->readers);
+  const Trace* trace = state_->last.load(std::memory_order_seq_cst);
   return trace ? trace->compiled->explain() : std::string();
 }
 std::string Function::dump() const {
-  const Reading reading(*state_);
-  const Trace* trace = reading.trace();
+  const State::Reading reading(state_->readers);
+  const Trace* trace = state_->last.load(std::memory_order_seq_cst);
   return trace ? trace->compiled->function().dump() : std::string();
 }
 std::string Function::dot() const {
-  const Reading reading(*state_);
-  const Trace* trace = reading.trace();
+  const State::Reading reading(state_->readers);
+  const Trace* trace = state_->last.load(std::memory_order_seq_cst);
   return trace ? trace->compiled->function().dot() : std::string();
 }
 

@@ -230,8 +230,7 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
   compiled_.push_back(std::move(made));
   last_.store(compiled_.back().get(), std::memory_order_seq_cst);
   if (static_cast<int64_t>(compiled_.size()) > options_.max_plans) {
-    retired_.push_back(std::move(compiled_.front()));
-    has_retired_.store(true, std::memory_order_relaxed);
+    readers_.retire(std::move(compiled_.front()));
     compiled_.erase(compiled_.begin());
   }
   return *compiled_.back();
@@ -292,22 +291,6 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
   return made;
 }
 
-// While one lives, nothing that find() returns is freed.
-class GraphFunction::Active {
- public:
-  explicit Active(GraphFunction& function) : f_(function) {
-    f_.active_.fetch_add(1, std::memory_order_seq_cst);
-  }
-  Active(const Active&) = delete;
-  Active& operator=(const Active&) = delete;
-  ~Active() {
-    if (f_.active_.fetch_sub(1, std::memory_order_seq_cst) == 1) f_.free_retired();
-  }
-
- private:
-  GraphFunction& f_;
-};
-
 void GraphFunction::check_count(std::span<const Tensor> arguments) const {
   if (arguments.size() == value_matters_.size()) return;
   throw InvalidArgumentError(fmt::format("{}: takes {} arguments, got {}", graph_->name(),
@@ -317,7 +300,7 @@ void GraphFunction::check_count(std::span<const Tensor> arguments) const {
 std::vector<Tensor> GraphFunction::run(std::span<const Tensor> arguments) {
   check_count(arguments);
   const PauseRecording pause;
-  const Active active(*this);
+  const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
   std::vector<Tensor> filled;
   if (std::any_of(arguments.begin(), arguments.end(),
                   [](const Tensor& t) { return !t.defined(); })) {
@@ -354,40 +337,29 @@ std::vector<Tensor> GraphFunction::fill_absent(std::span<const Tensor> arguments
   return filled;
 }
 
-// Called by the last call under way: nobody else can be using what was retired, unless a
-// new call has begun, which finds only what is kept.
-void GraphFunction::free_retired() {
-  if (!has_retired_.load(std::memory_order_relaxed)) return;
-  std::vector<std::unique_ptr<Compiled>> gone;
-  const std::lock_guard lock(mutex_);
-  if (active_.load(std::memory_order_seq_cst) != 0) return;
-  gone.swap(retired_);
-  has_retired_.store(false, std::memory_order_relaxed);
-}
-
 std::shared_ptr<const PlannedGraph> GraphFunction::plan(std::span<const Tensor> arguments,
                                                         const PlanOptions& options) {
   check_count(arguments);
-  const Active active(*this);
+  const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
   return find(arguments).plans->plan(options);
 }
 
 size_t GraphFunction::install(std::span<const Tensor> arguments,
                               std::shared_ptr<const PlannedGraph> plan) {
   check_count(arguments);
-  const Active active(*this);
+  const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
   return find(arguments).plans->install(std::move(plan));
 }
 
 void GraphFunction::use(std::span<const Tensor> arguments, size_t number) {
   check_count(arguments);
-  const Active active(*this);
+  const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
   find(arguments).plans->use(number);
 }
 
 size_t GraphFunction::installed(std::span<const Tensor> arguments) {
   check_count(arguments);
-  const Active active(*this);
+  const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
   return find(arguments).plans->size();
 }
 

@@ -14,6 +14,7 @@
 
 #include "graph/passes/passes.h"
 #include "run/executable.h"
+#include "run/readers.h"
 
 namespace tandem {
 
@@ -58,12 +59,10 @@ class GraphFunction {
  private:
   struct Compiled;
   struct Key;
-  class Active;
   void check_count(std::span<const Tensor> arguments) const;
   Compiled& find(std::span<const Tensor> arguments);
   std::unique_ptr<Compiled> compile(const Key& key, std::span<const Tensor> arguments);
   std::vector<Tensor> fill_absent(std::span<const Tensor> arguments) const;
-  void free_retired();
 
   const std::vector<char> made_;  // by result: a branch may leave some out
   GraphPtr graph_;
@@ -72,11 +71,9 @@ class GraphFunction {
   std::vector<Tensor> open_variables_;  // whose declared shape leaves dimensions open
 
   std::atomic<Compiled*> last_{nullptr};
-  std::atomic<int64_t> active_{0};                   // calls under way
+  Readers<std::unique_ptr<Compiled>> readers_;       // calls under way
   mutable std::mutex mutex_;                         // guards what follows
   std::vector<std::unique_ptr<Compiled>> compiled_;  // most recently found last
-  std::vector<std::unique_ptr<Compiled>> retired_;   // freed when no call is under way
-  std::atomic<bool> has_retired_{false};
 };
 
 }  // namespace tandem

@@ -86,17 +86,6 @@ VariableWatcher::VariableWatcher()
 }
 VariableWatcher::~VariableWatcher() { remove_tape(&tape_); }
 
-HideTapes::HideTapes()
-    : outer_(std::make_unique<Listeners>(std::exchange(t_lists, {}))),
-      paused_(std::exchange(t_paused, 0)) {
-  update_count();
-}
-HideTapes::~HideTapes() {
-  t_lists = std::move(*outer_);
-  t_paused = paused_;
-  update_count();
-}
-
 bool tapes_want(const Tensor& tensor) {
   if (!recording()) return false;
   if (!t_lists.forwards.empty()) return true;

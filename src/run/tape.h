@@ -52,7 +52,8 @@ class PauseRecording {
 struct Listeners;
 
 /// While it lives, the thread's tapes and accumulators hear nothing; new ones do. For a
-/// branch or a body that is traced on its own: from outside it is one op.
+/// branch, a loop's or a function's body that is traced on its own: from outside it is
+/// one op.
 class HideListeners {
  public:
   HideListeners();
@@ -186,20 +187,6 @@ class VariableWatcher {
  private:
   HideListeners hidden_;
   Tape tape_;
-};
-
-/// While it lives the thread's tapes and accumulators hear of nothing; those made
-/// meanwhile do (tracing a function's body).
-class HideTapes {
- public:
-  HideTapes();
-  HideTapes(const HideTapes&) = delete;
-  HideTapes& operator=(const HideTapes&) = delete;
-  ~HideTapes();
-
- private:
-  std::unique_ptr<Listeners> outer_;
-  int paused_;
 };
 
 /// Whether a tape of this thread would take this tensor, or the variable behind this

@@ -1,5 +1,8 @@
 #include "tensor/transfer.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include <fmt/format.h>
 
 #include "device/copy.h"
@@ -56,6 +59,29 @@ Tensor copy_to_device(const Tensor& tensor, Device& target) {
     result.impl()->host_value = std::make_unique<PartialValue>(*from->host_value);
   }
   return result;
+}
+
+Tensor duplicate(const TensorImpl& t, Device& device) {
+  Tensor fresh = make_tensor(device, t.dtype, t.shape);
+  const size_t bytes = t.bytes();
+  if (bytes == 0) return fresh;
+  if (device.is_host()) {
+    t.buffer->host_wait();
+    if (t.dtype == DType::kString) {
+      std::copy_n(static_cast<const std::string*>(t.data()), t.shape.num_elements(),
+                  static_cast<std::string*>(fresh.impl()->data()));
+    } else {
+      std::memcpy(fresh.impl()->data(), t.data(), bytes);
+    }
+    return fresh;
+  }
+  LeaseSet leases;
+  device.compute().wait(t.buffer->ready());
+  const TimePoint done = device.copy(device.compute(), fresh.impl()->address(leases),
+                                     t.address(leases), bytes);
+  t.buffer->add_use(done);
+  fresh.impl()->buffer->set_ready(done);
+  return fresh;
 }
 
 }  // namespace tandem

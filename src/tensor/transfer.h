@@ -7,8 +7,14 @@
 
 namespace tandem {
 
+struct TensorImpl;
+
 /// The tensor on `target`; asynchronous unless both are host devices. The same tensor
 /// when it is there already. Strings move only between host devices.
 Tensor copy_to_device(const Tensor& tensor, Device& target);
+
+/// The same contents in memory of their own on the device they are on, in stream order:
+/// for a variable that others still read. Waits on the host only where it copies there.
+Tensor duplicate(const TensorImpl& tensor, Device& device);
 
 }  // namespace tandem
