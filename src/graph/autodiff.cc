@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "graph/autodiff_control_flow.h"
+#include "graph/dim_names.h"
 #include "graph/rewriter.h"
 #include "graph/states.h"
 #include "graph/subgraph.h"
@@ -185,7 +186,9 @@ Differentiated differentiate(const Graph& original, std::span<const ValueRef> wa
     for (size_t r : results) {
       const ValueRef v = made.forward.results()[r];
       const ValueInfo& info = made.forward.info(v);
-      seeds.emplace_back(v, Gradient(backward.parameter(info.dtype, info.shape, "grad")));
+      const Tensor grad = backward.parameter(info.dtype, info.shape, "grad");
+      made.backward.info(backward.value_of(grad)).dims = info.dims;
+      seeds.emplace_back(v, Gradient(grad));
     }
     for (const Gradient& g : backpropagate(forward, seeds, mapped)) {
       if (!g.defined()) {
@@ -207,6 +210,7 @@ Differentiated differentiate(const Graph& original, std::span<const ValueRef> wa
     made.forward.results().push_back(forward.value_of(c.tensor));
     ++made.saved;
   }
+  made.backward = name_dimensions(made.backward);
   return made;
 }
 

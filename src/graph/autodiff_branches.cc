@@ -145,8 +145,9 @@ Tensor NodeQuestion::output(int32_t i) const {
 }
 
 NodeGradient control_flow_gradient(const NodeQuestion& q) {
-  return q.owner.graph().node(q.node).kind == Node::Kind::kWhile ? loop_gradient(q)
-                                                                 : branch_gradient(q);
+  const Node& node = q.owner.graph().node(q.node);
+  if (node.gradient) return custom_call_gradient(q);
+  return node.kind == Node::Kind::kWhile ? loop_gradient(q) : branch_gradient(q);
 }
 
 Graph with_loop_seeds(const Graph& graph, std::vector<ValueRef>& values) {

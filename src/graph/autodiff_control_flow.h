@@ -46,8 +46,9 @@ NodeGradient control_flow_gradient(const NodeQuestion& question);
 /// are mapped to the copy.
 Graph with_loop_seeds(const Graph& graph, std::vector<ValueRef>& values);
 
-// The two kinds.
+// The kinds; a call with a gradient of its own is the last.
 NodeGradient branch_gradient(const NodeQuestion& question);
 NodeGradient loop_gradient(const NodeQuestion& question);
+NodeGradient custom_call_gradient(const NodeQuestion& question);
 
 }  // namespace tandem

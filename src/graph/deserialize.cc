@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "device/runtime.h"
+#include "graph/custom_gradient.h"
 #include "graph/serialize.h"
 #include "graph/stored_graph.h"
 #include "graph/verify.h"
@@ -52,6 +53,10 @@ ValueInfo read_info(const json& j) {
   info.dtype = dtype_from_name(j.at("dtype").get<std::string>());
   info.shape = read_shape(j.at("shape"));
   info.state = j.value("state", false);
+  info.dims = j.value("dims", std::vector<std::string>());
+  if (!info.dims.empty() && static_cast<int>(info.dims.size()) != info.shape.rank()) {
+    damaged("a shape has not as many names as dimensions");
+  }
   if (const auto value = j.find("value"); value != j.end()) {
     for (const json& v : *value) {
       info.value.push_back(v.is_null() ? kUnknownValue : v.get<int64_t>());
@@ -177,6 +182,23 @@ class Reader {
     return list[i];
   }
 
+  std::shared_ptr<const CustomGradient> read_gradient(const json& j, int depth) const {
+    auto made = std::make_shared<CustomGradient>();
+    if (const auto failure = j.find("failure"); failure != j.end()) {
+      made->failure = failure->get<std::string>();
+      return made;
+    }
+    for (const json& form : j.at("forms")) {
+      const int number = form.get<int>();
+      if (number < 0 || number > static_cast<int>(GradientForm::kSlices)) {
+        damaged("a gradient has an unknown form");
+      }
+      made->forms.push_back(static_cast<GradientForm>(number));
+    }
+    made->graph = std::make_shared<const Graph>(read_graph(j.at("graph"), depth + 1));
+    return made;
+  }
+
   Node read_node(const json& j, int depth) const {
     Node n;
     const auto kind = j.at("kind").get<std::string>();
@@ -209,7 +231,7 @@ class Reader {
     if (const auto v = j.find("constant"); v != j.end()) {
       if (n.kind != Node::Kind::kConstant) damaged(n.name + " should be a constant");
       n.constant = at(constants_, *v);
-      n.outputs = {constant_info(n.constant)};
+      n.outputs = {constant_info(n.constant, n.host_copy)};
     }
     if (const auto v = j.find("variable"); v != j.end()) n.constant = at(variables_, *v);
     const bool state = !n.outputs.empty() && n.outputs[0].state;
@@ -222,6 +244,9 @@ class Reader {
       for (const json& g : *v) {
         n.subgraphs.push_back(std::make_shared<const Graph>(read_graph(g, depth + 1)));
       }
+    }
+    if (const auto v = j.find("gradient"); v != j.end()) {
+      n.gradient = read_gradient(*v, depth);
     }
     n.carried = j.value("carried", 0);
     n.max_iterations = j.value("max_iterations", int64_t{-1});

@@ -1,6 +1,8 @@
 // The two ways to look at a graph: text, and Graphviz.
 #include <fmt/format.h>
 
+#include "graph/custom_gradient.h"
+#include "graph/dim_names.h"
 #include "graph/graph.h"
 
 namespace tandem {
@@ -23,7 +25,7 @@ std::string value_list(const std::vector<ValueRef>& values) {
 
 // "float32[2,3]", with the values of small constants.
 std::string info_text(const ValueInfo& info) {
-  std::string text = fmt::format("{}{}", dtype_name(info.dtype), info.shape.debug_str());
+  std::string text = fmt::format("{}{}", dtype_name(info.dtype), shape_text(info));
   if (info.state) text = "state<" + text + ">";
   return text;
 }
@@ -96,6 +98,11 @@ void dump_into(const Graph& graph, int indent, std::string& text) {
     for (const GraphPtr& sub : n.subgraphs) {
       text += fmt::format("{}  {} {{\n", pad, sub->name());
       dump_into(*sub, indent + 4, text);
+      text += pad + "  }\n";
+    }
+    if (n.gradient && n.gradient->graph) {
+      text += pad + "  its gradient {\n";
+      dump_into(*n.gradient->graph, indent + 4, text);
       text += pad + "  }\n";
     }
   }

@@ -2,13 +2,16 @@
 
 #include <cstring>
 
+#include "graph/custom_gradient.h"
+
 namespace tandem {
 
 namespace {
 
 bool equal(const ValueInfo& a, const ValueInfo& b) {
   return a.dtype == b.dtype && a.shape == b.shape && a.state == b.state &&
-         a.has_value == b.has_value && (!a.has_value || a.value == b.value);
+         a.has_value == b.has_value && (!a.has_value || a.value == b.value) &&
+         a.dims == b.dims;
 }
 
 bool equal(const Tensor& a, const Tensor& b) {
@@ -36,6 +39,12 @@ bool equal(const SourceLocation* a, const SourceLocation* b) {
   return a->file == b->file && a->line == b->line && a->function == b->function;
 }
 
+bool equal(const CustomGradient* a, const CustomGradient* b) {
+  if (!a || !b) return a == b;
+  if (!a->graph || !b->graph) return a->graph == b->graph && a->failure == b->failure;
+  return a->forms == b->forms && equal(*a->graph, *b->graph);
+}
+
 bool equal(const Node& a, const Node& b) {
   if (a.kind != b.kind || a.op != b.op || a.inputs != b.inputs || a.after != b.after ||
       a.carried != b.carried || a.max_iterations != b.max_iterations ||
@@ -52,7 +61,8 @@ bool equal(const Node& a, const Node& b) {
     }
   }
   return equal(a.attrs, b.attrs) && equal(a.constant, b.constant) &&
-         equal(a.location.get(), b.location.get());
+         equal(a.location.get(), b.location.get()) &&
+         equal(a.gradient.get(), b.gradient.get());
 }
 
 }  // namespace

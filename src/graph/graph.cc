@@ -10,15 +10,17 @@ namespace tandem {
 
 uint64_t Node::id() const { return hash_bytes(name); }
 
-ValueInfo constant_info(Tensor& value) {
+ValueInfo constant_info(const Tensor& value, Tensor& host_copy) {
   ValueInfo info;
   const TensorImpl& t = *value.impl();
   info.dtype = t.dtype;
   info.shape = t.shape;
   if (t.dtype == DType::kString || t.dtype == DType::kVariant) return info;
   if (t.shape.num_elements() > kMaxHostValues) return info;
-  value = value.to_host();
-  info.data = value.host_data();
+  // The tensor itself stays what was captured: tapes know it by its identity.
+  Tensor host = value.to_host();
+  info.data = host.host_data();
+  if (!host.is(value)) host_copy = std::move(host);
   if (is_integer(t.dtype) && t.shape.rank() <= 1) {
     info.value = read_ints(t.dtype, info.data, t.shape.num_elements());
     info.has_value = true;
@@ -104,7 +106,7 @@ ValueRef Graph::add_constant(const Tensor& value, std::string name) {
   node.kind = Node::Kind::kConstant;
   node.name = std::move(name);
   node.constant = value;
-  node.outputs.push_back(constant_info(node.constant));
+  node.outputs.push_back(constant_info(node.constant, node.host_copy));
   return {append(std::move(node)), 0};
 }
 

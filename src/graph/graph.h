@@ -33,7 +33,12 @@ struct ValueRef {
 struct ValueInfo : TensorInfo {
   /// The value is a variable's state: dtype and shape are those of its contents.
   bool state = false;
+  /// Names of the dimensions, one per dimension, "" for none; empty: none has one. Equal
+  /// names are equal sizes (graph/dim_names.h).
+  std::vector<std::string> dims = {};
 };
+
+struct CustomGradient;  // graph/custom_gradient.h
 
 /// Where in the user's program a node comes from; empty file: not known.
 struct SourceLocation {
@@ -63,8 +68,12 @@ struct Node {
   std::vector<int32_t> after;
   /// kConstant: the tensor. kVariable and parameters that are states: the handle.
   Tensor constant;
+  /// kConstant: what infos point to when the tensor is small and not on the host.
+  Tensor host_copy;
   /// Every sub-graph has one parameter per operand, in order.
   std::vector<GraphPtr> subgraphs;
+  /// kCall: a gradient that takes the place of the body's.
+  std::shared_ptr<const CustomGradient> gradient;
   int32_t carried = 0;          // kWhile: inputs that change from turn to turn
   int64_t max_iterations = -1;  // kWhile: -1: no limit
   std::string name;             // unique in the graph
@@ -139,8 +148,9 @@ class Graph {
 /// Infers the outputs of an op from what is known about its inputs; states come last.
 std::vector<ValueInfo> infer_outputs(const OpDef& op, AttrsRef attrs,
                                      std::span<const ValueInfo> inputs);
-/// What is known about a constant: contents of small ones.
-ValueInfo constant_info(Tensor& value);
+/// What is known about a constant: contents of small ones. Where those are not on the
+/// host, `host_copy` holds them.
+ValueInfo constant_info(const Tensor& value, Tensor& host_copy);
 
 /// What a symbolic tensor refers to. The graph outlives the trace, not the tensor.
 struct GraphValue final : SymbolicValue {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "graph/custom_gradient.h"
 #include "graph/stored_graph.h"
 #include "tandem/error.h"
 #include "tensor/variable_impl.h"
@@ -33,6 +34,7 @@ json values_json(const std::vector<ValueRef>& values) {
 json info_json(const ValueInfo& info) {
   json j = {{"dtype", dtype_name(info.dtype)}, {"shape", shape_json(info.shape)}};
   if (info.state) j["state"] = true;
+  if (!info.dims.empty()) j["dims"] = info.dims;
   if (info.has_value) {
     json value = json::array();
     for (int64_t v : info.value) value.push_back(v == kUnknownValue ? json() : json(v));
@@ -100,6 +102,7 @@ class Writer {
       for (const GraphPtr& g : n.subgraphs) subgraphs.push_back(graph_json(*g));
       j["subgraphs"] = std::move(subgraphs);
     }
+    if (n.gradient) j["gradient"] = gradient_json(*n.gradient);
     if (n.carried) j["carried"] = n.carried;
     if (n.max_iterations >= 0) j["max_iterations"] = n.max_iterations;
     if (!n.device.empty()) j["device"] = n.device;
@@ -109,6 +112,13 @@ class Writer {
                        {"function", n.location->function}};
     }
     return j;
+  }
+
+  json gradient_json(const CustomGradient& gradient) {
+    if (!gradient.graph) return {{"failure", gradient.failure}};
+    json forms = json::array();
+    for (GradientForm f : gradient.forms) forms.push_back(static_cast<int>(f));
+    return {{"graph", graph_json(*gradient.graph)}, {"forms", std::move(forms)}};
   }
 
   size_t variable_index(const Tensor& handle) {

@@ -7,10 +7,6 @@
 
 namespace tandem {
 
-namespace {
-
-// The state that output `output` of a node was made of, in the node's own graph; nothing
-// for nodes at which chains begin.
 ValueRef previous_state(const Node& n, int32_t output) {
   switch (n.kind) {
     case Node::Kind::kOp:
@@ -48,8 +44,6 @@ ValueRef previous_state(const Node& n, int32_t output) {
   }
   return {};
 }
-
-}  // namespace
 
 std::span<const ValueRef> operands_of(const Node& node) {
   const bool chooses = node.kind == Node::Kind::kIf || node.kind == Node::Kind::kCase;

@@ -11,6 +11,10 @@ namespace tandem {
 /// where it begins. Throws InternalError for a value that is no state.
 Tensor variable_handle(const Graph& graph, ValueRef state);
 
+/// The state that output `output` of a node was made of, in the node's own graph; nothing
+/// for nodes at which chains begin.
+ValueRef previous_state(const Node& node, int32_t output);
+
 /// The operands of a node with sub-graphs: its inputs, without what chooses a branch.
 std::span<const ValueRef> operands_of(const Node& node);
 

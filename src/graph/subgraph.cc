@@ -179,6 +179,24 @@ ControlFlowNode add_branches(Tracer& outer, Node::Kind kind, const Tensor& selec
   return made;
 }
 
+ControlFlowNode add_call(Tracer& outer, GraphPtr body, std::vector<Tensor> operands,
+                         const std::vector<Tensor>& written, std::string name) {
+  Node node;
+  node.kind = Node::Kind::kCall;
+  node.name = std::move(name);
+  for (const Tensor& t : operands) {
+    node.inputs.push_back(is_handle(t) ? outer.state_of(t) : outer.value_of(t));
+  }
+  for (ValueRef v : body->results()) {
+    node.outputs.push_back(common_info(body->info(v), body->info(v)));
+  }
+  node.subgraphs = {std::move(body)};
+  ControlFlowNode made;
+  made.operands = std::move(operands);
+  finish_node(outer, std::move(node), written, made);
+  return made;
+}
+
 ControlFlowNode add_while(Tracer& outer, Subgraph& condition, Subgraph& body,
                           const std::vector<Tensor>& variables, int64_t max_iterations,
                           std::string name) {

@@ -46,6 +46,12 @@ struct ControlFlowNode {
 ControlFlowNode add_branches(Tracer& outer, Node::Kind kind, const Tensor& selector,
                              Subgraphs& branches, std::string name);
 
+/// Appends a kCall of a finished graph. One operand per parameter: a tensor, or the
+/// variable's handle where the parameter is a state. Results that are states come last;
+/// `written` are their variables.
+ControlFlowNode add_call(Tracer& outer, GraphPtr body, std::vector<Tensor> operands,
+                         const std::vector<Tensor>& written, std::string name);
+
 /// Appends kWhile. `body` has as many results as there are variables, `condition` one.
 ControlFlowNode add_while(Tracer& outer, Subgraph& condition, Subgraph& body,
                           const std::vector<Tensor>& variables, int64_t max_iterations,

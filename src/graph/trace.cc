@@ -3,12 +3,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "device/runtime.h"
+#include "graph/next_name.h"
 #include "op/placement.h"
 #include "ops/random_seed.h"
+#include "tandem/control_flow.h"
 #include "tandem/ops/array.h"
 #include "tensor/variable_impl.h"
 
@@ -18,6 +23,17 @@ namespace {
 std::atomic<uint64_t> g_traces{0};
 std::atomic<LocationProvider> g_locations{nullptr};
 thread_local std::string t_names;
+thread_local std::string t_next;  // see graph/next_name.h
+
+struct LiveTraces {
+  std::mutex mutex;
+  std::unordered_set<uint64_t> numbers;  // guarded by mutex
+};
+// Never destroyed: a trace may end when the process does.
+LiveTraces& live_traces() {
+  static auto* live = new LiveTraces;
+  return *live;
+}
 
 bool is_handle(const Tensor& t) { return t.impl()->dtype == DType::kResource; }
 }  // namespace
@@ -28,6 +44,10 @@ namespace {
 }  // namespace
 
 void set_location_provider(LocationProvider provider) { g_locations = provider; }
+
+void name_next_op(std::string name) {
+  if (current_tracer()) t_next = std::move(name);
+}
 
 NameScope::NameScope(std::string name) : previous_(t_names.size()) {
   t_names += name + "/";
@@ -43,7 +63,23 @@ Tracer::Tracer(Graph& graph, Listener listener, Tracer* outer)
     : graph_(graph),
       trace_(g_traces.fetch_add(1, std::memory_order_relaxed) + 1),
       listener_(std::move(listener)),
-      outer_(outer) {}
+      outer_(outer) {
+  LiveTraces& live = live_traces();
+  const std::lock_guard lock(live.mutex);
+  live.numbers.insert(trace_);
+}
+
+Tracer::~Tracer() {
+  LiveTraces& live = live_traces();
+  const std::lock_guard lock(live.mutex);
+  live.numbers.erase(trace_);
+}
+
+bool is_trace_alive(uint64_t trace) {
+  LiveTraces& live = live_traces();
+  const std::lock_guard lock(live.mutex);
+  return live.numbers.contains(trace);
+}
 
 Tensor Tracer::symbolic(ValueRef v) {
   auto value = make_ref<GraphValue>();
@@ -101,6 +137,7 @@ ValueRef Tracer::capture(const Tensor& tensor) {
       ValueInfo& info = graph_.info(v);
       info.value = outside.value;
       info.has_value = outside.has_value;
+      info.dims = outside.dims;
     }
   }
   captured_.emplace(key, v.node);
@@ -120,8 +157,11 @@ ValueRef Tracer::value_of(const Tensor& tensor) {
   }
   if (owns(tensor)) return graph_value(tensor)->ref;
   if (owner_outside(tensor)) return capture(tensor);
-  throw InvalidArgumentError(
-      "A tensor of another function is used here. Pass it as an argument, or return it.");
+  throw TypeError(fmt::format(
+      "A symbolic tensor of shape {} and dtype {} is out of scope and cannot be accessed "
+      "here: it was made by another function, or by a branch or a loop's body that has "
+      "ended. Return it from there.",
+      tensor.shape().str(), dtype_name(tensor.dtype())));
 }
 
 ValueRef Tracer::state_of(const Tensor& handle) {
@@ -264,7 +304,9 @@ void Tracer::emit_here(const OpDef& op, AttrsRef attrs, std::span<const TensorAr
       refs.push_back(value_of(t));
     }
   }
-  const int32_t index = graph_.add_op(op, attrs, std::move(refs), t_names + op.name);
+  const int32_t index =
+      graph_.add_op(op, attrs, std::move(refs),
+                    t_names + (t_next.empty() ? op.name : std::exchange(t_next, {})));
   Node& node = graph_.node(index);
   annotate(node);
   if (op.effects & kOrdered) {

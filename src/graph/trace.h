@@ -10,6 +10,7 @@
 
 #include "graph/graph.h"
 #include "op/emitter.h"
+#include "tandem/gradient.h"
 
 namespace tandem {
 
@@ -20,6 +21,7 @@ class Tracer final : public Emitter {
                                       std::span<const Tensor>)>;
   /// `outer`: the trace that a sub-graph is part of; outlives this one.
   Tracer(Graph& graph, Listener listener, Tracer* outer = nullptr);
+  ~Tracer() override;
 
   Graph& graph() { return graph_; }
   Tracer* outer() const { return outer_; }
@@ -61,6 +63,17 @@ class Tracer final : public Emitter {
   /// does so outside. The caller makes the states among its outputs the present ones
   /// (set_state).
   int32_t add_control_flow(Node node);
+
+  /// Gives `outputs`, traced here from `inputs` (tensors, or handles of variables), a
+  /// gradient of their own, whoever asks for it: `backward` is traced now, in a trace
+  /// nested in this one, from gradients of the outputs to one per input. It may use
+  /// anything that was traced before. Returns what stands for the outputs from now on.
+  /// Tapes that listen must be hidden meanwhile, and told by the caller.
+  using CustomBackward =
+      std::function<std::vector<Gradient>(std::span<const Gradient> output_grads)>;
+  std::vector<Tensor> with_gradient(std::span<const Tensor> inputs,
+                                    std::span<const Tensor> outputs,
+                                    const CustomBackward& backward);
 
   /// Numbers random ops without a seed, as TensorFlow numbers them in each graph.
   int64_t next_random_op() { return random_ops_++; }
@@ -110,6 +123,10 @@ class Tracer final : public Emitter {
   int32_t last_ordered_ = -1;
   int64_t random_ops_ = 0;
 };
+
+/// Whether the trace with this number still exists: only then may the graph of a symbolic
+/// tensor be looked at. Any thread.
+bool is_trace_alive(uint64_t trace);
 
 /// The trace of this thread, or null when ops run eagerly.
 Tracer* current_tracer();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/custom_gradient.h"
 #include "graph/states.h"
 #include "tandem/error.h"
 
@@ -104,6 +105,7 @@ class Verifier {
       case Node::Kind::kCall:
         require(n.subgraphs.size() == 1, "has not one body");
         check_branches();
+        if (n.gradient && n.gradient->graph) check_gradient(*n.gradient);
         break;
       case Node::Kind::kWhile:
         check_loop();
@@ -189,6 +191,30 @@ class Verifier {
                 g->info(v).state == n.outputs[k].state,
             fmt::format("output {} has another dtype than {}'s result", k, g->name()));
       }
+    }
+  }
+
+  void check_gradient(const CustomGradient& gradient) const {
+    const Node& n = node();
+    const Graph& g = *gradient.graph;
+    Verifier(g, true).run();
+    require(g.parameters().size() == n.outputs.size() + n.inputs.size(),
+            "its gradient has not one parameter per output and operand");
+    for (size_t i = 0; i < g.parameters().size(); ++i) {
+      const ValueInfo& p = g.node(g.parameters()[i]).outputs[0];
+      const ValueInfo& o = i < n.outputs.size()
+                               ? n.outputs[i]
+                               : graph_.info(n.inputs[i - n.outputs.size()]);
+      require(p.dtype == o.dtype && p.state == o.state,
+              fmt::format("parameter {} of its gradient has another dtype", i));
+    }
+    const size_t gradients = gradient_results(gradient);
+    require(gradient.forms.size() <= n.inputs.size() && gradients <= g.results().size(),
+            "its gradient gives too many or too few results");
+    for (size_t k = 0; k < g.results().size(); ++k) {
+      const ValueRef v = g.results()[k];
+      require(v.defined() && g.info(v).state == (k >= gradients),
+              "its gradient mixes gradients and states");
     }
   }
 

@@ -208,7 +208,7 @@ bool has_products(const Graph& graph) {
 
 }  // namespace
 
-Graph fuse_epilogue(const Graph& graph, FusionNotes* notes) {
+Graph fuse_epilogue(const Graph& graph, FusionNotes* notes, const EndAllowed& allowed) {
   if (!has_products(graph)) return graph;
   Graph moved_graph = graph;
   std::vector<FusionReplacement> replacements;
@@ -219,7 +219,12 @@ Graph fuse_epilogue(const Graph& graph, FusionNotes* notes) {
       std::vector<int32_t> moved;
       const std::optional<Epilogue> e = finder.find(i, moved);
       if (!e) continue;
-      replacements.push_back(epilogue_replacement(graph, *e));
+      FusionReplacement made = epilogue_replacement(graph, *e);
+      if (allowed && !allowed(graph, graph.node(e->product), *made.op, made.attrs.ref(),
+                              e->bias_value)) {
+        continue;
+      }
+      replacements.push_back(std::move(made));
       const ValueRef before{e->bias >= 0 ? e->bias : e->product, 0};
       for (int32_t user : moved) {
         for (ValueRef& v : moved_graph.node(user).inputs) {
@@ -230,8 +235,8 @@ Graph fuse_epilogue(const Graph& graph, FusionNotes* notes) {
   }
   const FusionGraph fusion(moved_graph);
   return rewrite_fused(
-      fusion, replacements, [&](const Graph& g) { return fuse_epilogue(g, notes); },
-      notes);
+      fusion, replacements,
+      [&](const Graph& g) { return fuse_epilogue(g, notes, allowed); }, notes);
 }
 
 }  // namespace tandem

@@ -22,6 +22,10 @@
 
 namespace tandem {
 
+/// May a product become `fused`, which is it with its end? `bias`: undefined without one.
+using EndAllowed = std::function<bool(const Graph& graph, const Node& product,
+                                      const OpDef& fused, AttrsRef attrs, ValueRef bias)>;
+
 /// What the fused kernels of a backend can do, and where fusing stops to pay.
 struct FusionTarget {
   /// May this op be an instruction of a fused program?
@@ -30,6 +34,8 @@ struct FusionTarget {
       can_fuse;
   /// May a program reduce with `op` ("Sum", "Max", "All") over elements of `dtype`?
   std::function<bool(std::string_view op, DType dtype)> can_reduce;
+  /// Empty: any product may end with its bias and activation.
+  EndAllowed end_allowed;
   /// Each input and output is a stream of memory, each live value a register.
   int32_t max_inputs = 24;
   int32_t max_outputs = 12;
@@ -69,7 +75,8 @@ Graph fuse_elementwise(const Graph& graph, const FusionTarget& target,
 Graph fuse_horizontal(const Graph& graph, const FusionTarget& target,
                       FusionNotes* notes = nullptr);
 /// Bias and activation go into the MatMul or Conv2D before them; before fuse_elementwise.
-Graph fuse_epilogue(const Graph& graph, FusionNotes* notes = nullptr);
+Graph fuse_epilogue(const Graph& graph, FusionNotes* notes = nullptr,
+                    const EndAllowed& allowed = {});
 
 /// Ops but reads, assigns and views.
 bool launches_kernel(const Node& node);

@@ -14,6 +14,11 @@ Role role_of(const Graph& graph, const Node& n) {
     return Role::kNode;
   }
   const std::string& op = n.op->name;
+  // On another device an Identity is a copy that somebody asked for.
+  if (op == "Identity" && !n.device.empty() &&
+      n.device != graph.node(n.inputs[0].node).device) {
+    return Role::kNode;
+  }
   Role role = Role::kNode;
   if (op == "Reshape" || op == "ReshapeLike" || op == "ExpandDims" || op == "Squeeze" ||
       op == "Identity" || op == "StopGradient") {

@@ -143,21 +143,18 @@ class Rewrite {
     return entry->second;
   }
 
-  int32_t add(const char* op, std::vector<ValueRef> inputs, const Node* like) {
-    const int32_t made = rewriter_.to().add_op(OpTable::get().at(op), {},
-                                               std::move(inputs), like ? like->name : op);
-    if (like) {
-      rewriter_.to().node(made).device = like->device;
-      rewriter_.to().node(made).location = like->location;
-    }
+  int32_t add(const char* op, std::vector<ValueRef> inputs, const Node& like) {
+    const int32_t made =
+        rewriter_.to().add_op(OpTable::get().at(op), {}, std::move(inputs), like.name);
+    rewriter_.to().node(made).device = like.device;
+    rewriter_.to().node(made).location = like.location;
     return made;
   }
 
-  // A view of a new value.
-  ValueRef view(ValueRef now, const Shape& shape, const Node* like) {
+  // A view of a new value, where `like` is.
+  ValueRef view(ValueRef now, const Shape& shape, const Node& like) {
     if (rewriter_.to().info(now).shape == shape) return now;
-    const ValueRef to = dims(shape);
-    return {add("Reshape", {now, to}, like), 0};
+    return {add("Reshape", {now, dims(shape)}, like), 0};
   }
 
   // Makes sure that an old value has a new one: free nodes are made when asked for.
@@ -170,11 +167,11 @@ class Rewrite {
     const Shape& shape = n.outputs[0].shape;
     ValueRef made;
     if (graph_.role(v.node) == Role::kView) {
-      made = view(from, shape, &n);
+      made = view(from, shape, n);
     } else if (graph_.role(v.node) == Role::kBroadcast) {
-      made = {add("BroadcastTo", {from, dims(shape)}, &n), 0};
+      made = {add("BroadcastTo", {from, dims(shape)}, n), 0};
     } else {
-      made = {add("Fill", {dims(shape), from}, &n), 0};
+      made = {add("Fill", {dims(shape), from}, n), 0};
     }
     rewriter_.replace(v, made);
     return made;
@@ -204,7 +201,7 @@ class Rewrite {
     node.location = last.location;
     for (const auto& in : r.inputs) {
       const ValueRef from = ready(in.value);
-      node.inputs.push_back(from.defined() ? view(from, in.shape, nullptr) : from);
+      node.inputs.push_back(from.defined() ? view(from, in.shape, last) : from);
     }
     for (const auto& out : r.outputs) {
       ValueInfo info;
@@ -216,7 +213,7 @@ class Rewrite {
     for (size_t o = 0; o < r.outputs.size(); ++o) {
       for (ValueRef old : r.outputs[o].values) {
         const ValueRef now{made, static_cast<int32_t>(o)};
-        rewriter_.replace(old, view(now, graph_.shape(old), nullptr));
+        rewriter_.replace(old, view(now, graph_.shape(old), last));
       }
     }
     if (notes_) notes_->push_back({rewriter_.to().node(made).name, r.note});

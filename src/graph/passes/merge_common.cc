@@ -40,13 +40,14 @@ std::string key_of(const Node& n, std::vector<ValueRef> inputs) {
     put(key, t.dtype);
     put(key, t.shape.rank());
     for (int64_t d : t.shape) put(key, d);
-    put(key, t.device);
-    const bool compare = t.dtype != DType::kString && t.dtype != DType::kVariant &&
-                         t.device && t.device->is_host() &&
-                         static_cast<int64_t>(t.bytes()) <= kMostComparedBytes;
-    if (compare) {
-      put(key, n.constant.host_data(), t.bytes());
+    const bool readable = t.dtype != DType::kString && t.dtype != DType::kVariant &&
+                          t.device && t.device->is_host() &&
+                          static_cast<int64_t>(t.bytes()) <= kMostComparedBytes;
+    const void* data = readable ? n.constant.host_data() : n.outputs[0].data;
+    if (data) {
+      put(key, data, t.bytes());
     } else {
+      put(key, t.device);
       put(key, t.id);
     }
     return key;

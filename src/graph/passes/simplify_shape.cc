@@ -4,6 +4,7 @@
 // the same axes are one kernel.
 #include <cstring>
 
+#include "graph/dim_names.h"
 #include "graph/passes/simplify.h"
 #include "ops/array_common.h"
 #include "tandem/ops/array.h"
@@ -35,6 +36,7 @@ ValueRef move_nothing(Rewrite& r) {
 // Reshape, ReshapeLike, ExpandDims, Squeeze.
 ValueRef reshape(Rewrite& r) {
   const Shape& shape = r.out().shape;
+  if (same_shape(r.in(0), r.out())) return r.inputs[0];
   if (!shape.is_known()) return {};
   ValueRef base = r.inputs[0];
   if (r.maker(0).is_op("Reshape")) base = r.maker(0).inputs[0];
@@ -56,8 +58,8 @@ ValueRef reduce_nothing(Rewrite& r) {
 
 ValueRef sum_like(Rewrite& r) {
   const Shape &x = r.in(0).shape, &like = r.out().shape;
+  if (same_shape(r.in(0), r.out())) return r.inputs[0];
   if (!x.is_known() || !like.is_known()) return {};
-  if (x == like) return r.inputs[0];
   ReduceAttrs attrs;
   const int extra = x.rank() - like.rank();
   for (int i = 0; i < x.rank(); ++i) {
@@ -71,6 +73,7 @@ ValueRef sum_like(Rewrite& r) {
 // BroadcastTo and BroadcastLike.
 ValueRef broadcast(Rewrite& r) {
   const Shape& shape = r.out().shape;
+  if (same_shape(r.in(0), r.out())) return r.inputs[0];
   if (!shape.is_known()) return {};
   const bool again = r.maker(0).is_op("BroadcastTo");
   if (!again && r.node.is_op("BroadcastTo") && !same_known(r.in(0).shape, shape) &&
@@ -117,7 +120,10 @@ ValueRef skip_broadcasts(Rewrite& r) {
     Tensor element;
     if (maker.is_op("BroadcastTo")) source = maker.inputs[0];
     if (maker.is_op("Fill")) source = maker.inputs[1];
-    if (maker.kind == Node::Kind::kConstant) element = uniform_element(maker.constant);
+    if (maker.kind == Node::Kind::kConstant) {
+      element =
+          uniform_element(maker.host_copy.defined() ? maker.host_copy : maker.constant);
+    }
     if (!source.defined() && !element.defined()) continue;
     if (maker.is_op("Fill") && r.to.info(source).shape.rank() != 0) continue;
     std::vector<ValueInfo> infos;

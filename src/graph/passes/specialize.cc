@@ -63,6 +63,11 @@ class Specializer {
           outputs = loop(n, std::move(inputs), subgraphs);
           break;
       }
+      for (size_t k = 0; k < outputs.size(); ++k) {
+        const std::vector<std::string>& dims = n.outputs[k].dims;
+        const bool fit = static_cast<int>(dims.size()) == outputs[k].shape.rank();
+        outputs[k].dims = fit ? dims : std::vector<std::string>();
+      }
       const int32_t made = rewriter.copy(i, std::move(subgraphs));
       rewriter.to().node(made).outputs = std::move(outputs);
     }
