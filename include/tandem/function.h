@@ -74,6 +74,8 @@ class Function {
   std::vector<Tensor> operator()(const std::vector<Argument>& arguments) const;
   /// The same for tensors alone: the path of a training loop.
   std::vector<Tensor> call(std::span<const Tensor> arguments) const;
+  /// The same with a place for each result: nothing is allocated for the list of them.
+  void call(std::span<const Tensor> arguments, std::span<Tensor> results) const;
 
   /// How often the body was traced.
   int64_t tracing_count() const;
@@ -88,6 +90,7 @@ class Function {
   void prepare(const std::vector<TensorSpec>& specs) const;
 
  private:
+  friend struct FunctionAccess;  // src/run/function_access.h
   struct State;
   std::shared_ptr<State> state_;
 };
@@ -150,6 +153,8 @@ struct Results<void> {
 };
 template <>
 struct Results<Tensor> {
+  static constexpr size_t kCount = 1;
+  static Tensor take(std::array<Tensor, 1>&& list) { return std::move(list[0]); }
   static std::vector<Tensor> to(Tensor t) { return {std::move(t)}; }
   static Tensor from(std::vector<Tensor>&& list) { return std::move(list[0]); }
 };
@@ -161,6 +166,11 @@ struct Results<std::vector<Tensor>> {
 template <class Tuple>
   requires requires { std::tuple_size<Tuple>::value; }
 struct Results<Tuple> {
+  static constexpr size_t kCount = std::tuple_size_v<Tuple>;
+  static Tuple take(std::array<Tensor, kCount>&& list) {
+    return std::apply([](auto&&... t) { return Tuple{std::move(t)...}; },
+                      std::move(list));
+  }
   static std::vector<Tensor> to(const Tuple& tuple) {
     return std::apply([](const auto&... t) { return std::vector<Tensor>{t...}; }, tuple);
   }
@@ -190,7 +200,13 @@ class TypedFunction<R(Args...)> : public Function {
   R operator()(const std::remove_cvref_t<Args>&... args) const {
     if constexpr ((std::is_same_v<std::remove_cvref_t<Args>, Tensor> && ...)) {
       const std::array<Tensor, sizeof...(Args)> tensors{args...};
-      return detail::Results<R>::from(call(tensors));
+      if constexpr (requires { detail::Results<R>::kCount; }) {
+        std::array<Tensor, detail::Results<R>::kCount> results;
+        call(tensors, results);
+        return detail::Results<R>::take(std::move(results));
+      } else {
+        return detail::Results<R>::from(call(tensors));
+      }
     } else {
       return detail::Results<R>::from(
           Function::operator()(std::vector<Argument>{detail::to_argument(args)...}));

@@ -153,7 +153,7 @@ Tensor stop_gradient(const Tensor& x);
 
 /// Upstream gradients in, gradients of the inputs out.
 using BackwardFn = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
-/// Computes outputs and returns how to go back; the ops inside are not recorded.
+/// Computes outputs and returns how to go back; gradients take that way alone.
 using CustomForwardFn =
     std::function<std::pair<std::vector<Tensor>, BackwardFn>(const std::vector<Tensor>&)>;
 /// Runs `forward` with a gradient of the caller's own.

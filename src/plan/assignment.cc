@@ -1,6 +1,7 @@
 #include "plan/assignment.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "graph/states.h"
 #include "op/host_function.h"
 #include "op/placement.h"
+#include "plan/copy_policy.h"
 #include "tandem/device.h"
 #include "tensor/variable_impl.h"
 
@@ -78,7 +80,24 @@ class Assigner {
     return nullptr;
   }
 
+  // A scope that names a device which is not there; soft placement replaces it.
+  static void check_scope(const Node& n) {
+    if (n.device.empty() || config::get_soft_device_placement()) return;
+    if (!std::isdigit(static_cast<unsigned char>(n.device.back()))) return;
+    const size_t at = n.device.rfind("/device:");
+    const std::string wanted = at == std::string::npos ? n.device : n.device.substr(at);
+    for (Device* d : Runtime::get().devices()) {
+      if (d->full_name().ends_with(wanted)) return;
+    }
+    throw InvalidArgumentError(fmt::format(
+        "Cannot assign a device for operation {0}: {{{{node {0}}}}} was explicitly "
+        "assigned to {1} but available devices are [{2}]. Make sure the device "
+        "specification refers to a valid device, or turn soft placement on. [Op:{3}]",
+        n.name, wanted, device_list(), n.op->name));
+  }
+
   void assign_op(int32_t i, const Node& n) {
+    check_scope(n);
     if (!several_) {
       set(i, &cpu_, "only device");
       return;
@@ -204,8 +223,8 @@ namespace {
 // Builds the graph again, with copies where values cross.
 class CopyInserter {
  public:
-  CopyInserter(const Graph& from, Assignment& assignment)
-      : from_(from), old_(assignment), to_(from.name()) {}
+  CopyInserter(const Graph& from, Assignment& assignment, CopyPolicy policy)
+      : from_(from), old_(assignment), policy_(policy), to_(from.name()) {}
 
   Graph run() {
     for (int32_t i = 0; i < from_.size(); ++i) {
@@ -213,8 +232,18 @@ class CopyInserter {
       Node made = n;
       for (size_t k = 0; k < made.inputs.size(); ++k) {
         ValueRef& v = made.inputs[k];
-        if (v.defined())
-          v = needs_copy(n, i, k) ? copy(n.inputs[k], target(n, i)) : at(v);
+        if (!v.defined()) continue;
+        if (!needs_copy(n, i, k)) {
+          v = at(v);
+          continue;
+        }
+        Device& to = target(n, i);
+        // The host reads a predicate to choose a branch: there is no other way.
+        if (Device* have = old_.of(v); have != &to && !n.has_subgraphs()) {
+          check_planned_copy(policy_, n, static_cast<int>(k), from_.info(n.inputs[k]),
+                             *have, to);
+        }
+        v = copy(n.inputs[k], to);
       }
       for (int32_t& before : made.after) before = nodes_[static_cast<size_t>(before)];
       nodes_.push_back(to_.add_node(std::move(made)));
@@ -253,7 +282,10 @@ class CopyInserter {
     if (n.kind == Node::Kind::kCopy) return false;
     if (n.kind == Node::Kind::kOp) {
       const InputDef& def = n.op->input_def(static_cast<int>(k));
-      if (def.host || def.shape_only) return false;
+      if (def.shape_only) return false;
+      // Kernels were prepared with the value; a function of the host reads it when it
+      // runs.
+      if (def.host && !host_function(*n.op)) return false;
     }
     Device* want = old_.devices[static_cast<size_t>(i)];
     // Work of a device is recorded with fixed addresses; arguments come and go, so they
@@ -281,6 +313,7 @@ class CopyInserter {
 
   const Graph& from_;
   Assignment& old_;
+  const CopyPolicy policy_;
   Assignment new_;
   Graph to_;
   std::vector<int32_t> nodes_;  // old → new
@@ -289,8 +322,8 @@ class CopyInserter {
 
 }  // namespace
 
-Graph insert_copies(const Graph& graph, Assignment& assignment) {
-  return CopyInserter(graph, assignment).run();
+Graph insert_copies(const Graph& graph, Assignment& assignment, CopyPolicy policy) {
+  return CopyInserter(graph, assignment, policy).run();
 }
 
 }  // namespace tandem

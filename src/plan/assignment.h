@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "graph/graph.h"
+#include "tandem/device.h"
 
 namespace tandem {
 
@@ -32,8 +33,10 @@ Assignment assign_devices(const Graph& graph,
                           const std::vector<Device*>& parameter_devices);
 
 /// The graph with a copy for each value that is needed on another device than its own,
-/// once per device; the assignment is extended accordingly.
-Graph insert_copies(const Graph& graph, Assignment& assignment);
+/// once per device; the assignment is extended accordingly. Throws what the policy says
+/// (plan/copy_policy.h).
+Graph insert_copies(const Graph& graph, Assignment& assignment,
+                    CopyPolicy policy = CopyPolicy::kSilent);
 
 /// What a kernel prepares for: infos of the node's inputs and outputs.
 struct NodeSignature {

@@ -128,6 +128,11 @@ void CostStore::put(const std::string& key, double us) {
 std::string cost_key(const Signature& s, const std::string& kernel) {
   std::string key =
       fmt::format("{}|{}|{}|t{}", machine_name(), kernel, s.op->name, s.threads);
+  if (s.device && s.device->platform() != kHostPlatform) {
+    // Models of one platform differ in how much memory they have.
+    key += fmt::format("|{} {}", platform_name(s.device->platform()),
+                       s.device->allocator().info().limit);
+  }
   if (s.attrs.data) key += "|" + s.attrs.type->to_json(s.attrs.data);
   for (const TensorInfo& t : s.inputs) {
     key += fmt::format("|{}{}", dtype_name(t.dtype), t.shape.debug_str());

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/dim_names.h"
 #include "plan/plan.h"
 #include "tensor/variable_impl.h"
 
@@ -39,6 +40,22 @@ std::string node_word(const Node& n) {
   }
 }
 
+// "batch = 32, time = 64": what named dimensions of the arguments are in this plan.
+std::string dimensions_text(const Graph& graph) {
+  std::map<std::string, int64_t> sizes;
+  for (int32_t p : graph.parameters()) {
+    const ValueInfo& info = graph.node(p).outputs[0];
+    for (size_t d = 0; d < info.dims.size(); ++d) {
+      if (!info.dims[d].empty()) sizes[info.dims[d]] = info.shape[static_cast<int>(d)];
+    }
+  }
+  std::string text;
+  for (const auto& [name, size] : sizes) {
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, size);
+  }
+  return text;
+}
+
 void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
   const Graph& g = *planned.graph;
   const Plan& p = planned.plan;
@@ -47,6 +64,9 @@ void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
   for (const PlanStep& s : p.steps) ++per_lane[s.lane];
   text += fmt::format("{}{}: {} nodes, {} steps, planned in {:.1f} ms\n", pad, g.name(),
                       g.size(), p.steps.size(), p.plan_ms);
+  if (const std::string sizes = dimensions_text(g); !sizes.empty()) {
+    text += fmt::format("{}  dimensions: {}\n", pad, sizes);
+  }
   for (size_t l = 0; l < p.lanes.size(); ++l) {
     text += fmt::format("{}  lane {}: {} steps", pad, p.lanes[l].name,
                         per_lane[static_cast<int32_t>(l)]);
@@ -80,7 +100,7 @@ void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
         outputs += " …";
         break;
       }
-      outputs += fmt::format(" {}{}", dtype_name(o.dtype), o.shape.debug_str());
+      outputs += fmt::format(" {}{}", dtype_name(o.dtype), shape_text(o));
     }
     text += fmt::format("{}  {:>4} {} {}{}", pad, k,
                         p.lanes[static_cast<size_t>(s.lane)].name, node_word(n), outputs);

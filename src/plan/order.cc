@@ -1,9 +1,13 @@
 #include "plan/order.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <queue>
 #include <set>
 
+#include "graph/states.h"
+#include "op/guarded_writes.h"
 #include "plan/inplace.h"
 #include "tandem/error.h"
 
@@ -54,6 +58,15 @@ class Orderer {
     if (n.kind == Node::Kind::kVariable || n.kind == Node::Kind::kParameter) return false;
     return std::any_of(n.outputs.begin(), n.outputs.end(),
                        [](const ValueInfo& o) { return o.state; });
+  }
+  // A node with sub-graphs may write some variables and only read others.
+  bool writes_state(const Node& n, ValueRef state) const {
+    for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
+      if (n.outputs[static_cast<size_t>(o)].state && previous_state(n, o) == state) {
+        return true;
+      }
+    }
+    return false;
   }
   bool is_view(const Node& n) const {
     return n.kind == Node::Kind::kOp && !is_step_[index(n)] && !n.outputs.empty() &&
@@ -110,7 +123,7 @@ class Orderer {
       const bool takes =
           std::find(n.inputs.begin(), n.inputs.end(), state) != n.inputs.end();
       if (!takes && !through_read(state, n)) continue;
-      if (writes(r) && takes) continue;
+      if (takes && writes_state(n, state)) continue;
       list.push_back(r);
     }
     return list;
@@ -132,7 +145,7 @@ class Orderer {
   void order_write(int32_t writer) {
     const Node& n = graph_.node(writer);
     for (ValueRef state : n.inputs) {
-      if (!state.defined() || !graph_.info(state).state) continue;
+      if (!state.defined() || !writes_state(n, state)) continue;
       const std::vector<int32_t> readers = old_readers(state, writer);
       int32_t physical = writer;
       if (n.is_op("AssignVariableOp")) {
@@ -208,16 +221,21 @@ class Orderer {
     }
     const Device* device = assignment_.of(value);
     if (device != assignment_.devices[index(assign)]) return false;
-    // A native kernel that fails cannot stop those behind it: there only the assignment
-    // itself, which looks for failures, may write.
-    if (device->platform() != kHostPlatform && may_fail(device)) return false;
+    // A native kernel that fails cannot stop those behind it: there only kernels that
+    // look for failures may write.
+    if (device->platform() != kHostPlatform && may_fail(device) &&
+        !writes_are_guarded(*p.op)) {
+      return false;
+    }
     if (std::find(graph_.results().begin(), graph_.results().end(), value) !=
         graph_.results().end()) {
       return false;
     }
+    std::unique_ptr<InPlace>& inplace = inplace_[value.node];
+    if (!inplace) inplace = std::make_unique<InPlace>(graph_, p, device);
     for (size_t k = 0; k < p.inputs.size(); ++k) {
       if (p.inputs[k].defined() && rooted_in(state, p.inputs[k]) &&
-          !may_share(graph_, p, k, value.output, assignment_.of(value))) {
+          !inplace->may_share(k, value.output)) {
         return false;
       }
     }
@@ -298,6 +316,7 @@ class Orderer {
   std::vector<std::vector<int32_t>> readers_;
   std::vector<std::pair<int32_t, int32_t>> writers_;  // who writes memory, for which node
   std::set<std::pair<int32_t, int32_t>> taken_;       // values with a variable's memory
+  std::map<int32_t, std::unique_ptr<InPlace>> inplace_;  // by node
   std::vector<char> seen_;
   Order result_;
 };

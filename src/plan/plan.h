@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "graph/graph.h"
 #include "op/kernel.h"
+#include "tandem/device.h"
 
 namespace tandem {
 
@@ -80,7 +81,8 @@ struct Plan {
   int32_t num_handles = 0;
   int64_t copies = 0;  // copies between devices in one run
   int64_t copy_bytes = 0;
-  /// Bytes above the limit of a device; 0: fits.
+  /// Bytes above the limit of a device (arena, constants, results and variables
+  /// together); 0: fits.
   int64_t over_limit = 0;
   std::string over_device;
   double plan_ms = 0;
@@ -100,6 +102,8 @@ struct PlanOptions {
   /// lanes than inter-op threads are configured; one of those switches them off.
   enum class Branches : uint8_t { kOff, kWhereFaster, kAlways };
   Branches branches = Branches::kWhereFaster;
+  /// What is said to copies between devices that nobody asked for.
+  CopyPolicy copies = CopyPolicy::kSilent;
 };
 
 /// A graph with the plan for it: the planner adds copies, so the graph is its own.

@@ -11,7 +11,7 @@ Planner::Planner(const Graph& graph, const std::vector<Device*>& parameter_devic
                  const PlanOptions& options, const std::vector<Device*>& result_devices)
     : options_(options), nested_(!result_devices.empty()) {
   assignment_ = assign_devices(graph, parameter_devices);
-  graph_ = insert_copies(graph, assignment_);
+  graph_ = insert_copies(graph, assignment_, options.copies);
   find_views();
   separate_results(result_devices);
 }

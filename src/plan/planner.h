@@ -56,9 +56,10 @@ class Planner {
   void plan_spaces();
   void plan_space(
       size_t s, const std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>>& uses);
-  // Buffers of inputs whose memory an output may take over.
-  std::vector<int32_t> replaceable(
-      const Node& n, int32_t output,
+  int64_t constant_bytes(const Device& device) const;
+  // By output: buffers of inputs whose memory it may take over.
+  std::vector<std::vector<int32_t>> replaceable(
+      int32_t node,
       const std::map<std::pair<int32_t, int32_t>, int32_t>& buffer_of) const;
   const PlanOptions options_;
   const bool nested_;

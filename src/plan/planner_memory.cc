@@ -1,5 +1,6 @@
 // Planner: a place for every value, and the memory of each device.
 #include <algorithm>
+#include <set>
 
 #include "device/runtime.h"
 #include "graph/states.h"
@@ -130,6 +131,8 @@ void Planner::plan_space(
   std::map<std::pair<int32_t, int32_t>, int32_t> buffer_of;
   for (const PlanStep& step : plan_.steps) {
     const Node& n = graph_.node(step.node);
+    std::vector<std::vector<int32_t>> may_replace(n.outputs.size());
+    if (options_.inplace) may_replace = replaceable(step.node, buffer_of);
     for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
       const ValueRef v{step.node, o};
       const Place& p = place(v);
@@ -141,7 +144,7 @@ void Planner::plan_space(
       b.defined = step_of_[index(step.node)];
       const auto found = uses.find({step.node, o});
       if (found != uses.end()) b.uses = found->second;
-      if (options_.inplace) b.may_replace = replaceable(n, o, buffer_of);
+      b.may_replace = std::move(may_replace[index(o)]);
       buffer_of[{step.node, o}] = static_cast<int32_t>(values.size());
       problem.buffers.push_back(std::move(b));
       values.push_back(v);
@@ -162,8 +165,18 @@ void Planner::plan_space(
     target.unshared_bytes += workspaces_[w];
   }
   Device& device = Runtime::get().named(target.device);
-  const MemoryInfo info = device.allocator().info();
-  problem.limit = info.limit;
+  target.constant_bytes = device.is_host() ? 0 : constant_bytes(device);
+  for (const Tensor& handle : plan_variables_) {
+    const VariableImpl& v = variable_of(handle);
+    if (v.device == &device && v.shape.is_known()) {
+      target.variable_bytes += checked_bytes(v.dtype, v.shape);
+    }
+  }
+  // What is left for the arena beside everything else that the call needs there.
+  const int64_t limit = device.allocator().info().limit;
+  const int64_t beside =
+      target.constant_bytes + target.result_bytes + target.variable_bytes;
+  problem.limit = limit ? std::max<int64_t>(limit - beside, 1) : 0;
   const MemoryPlan memory = plan_memory(problem);
   target.bytes = memory.bytes;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -174,33 +187,60 @@ void Planner::plan_space(
     plan_.steps[index(workspace_step_[workspace_of[i]])].workspace =
         memory.offsets[first_workspace + i];
   }
-  if (memory.over_limit > plan_.over_limit) {
-    plan_.over_limit = memory.over_limit;
+  const int64_t over = limit ? memory.bytes + beside - limit : 0;
+  if (over > plan_.over_limit) {
+    plan_.over_limit = over;
     plan_.over_device = target.device;
   }
 }
 
-std::vector<int32_t> Planner::replaceable(
-    const Node& n, int32_t output,
-    const std::map<std::pair<int32_t, int32_t>, int32_t>& buffer_of) const {
-  std::vector<int32_t> list;
-  const Device* device =
-      assignment_.devices[static_cast<size_t>(&n - graph_.nodes().data())];
-  for (size_t k = 0; k < n.inputs.size(); ++k) {
-    if (!n.inputs[k].defined()) continue;
-    const Root r = root_of(n.inputs[k]);
-    const auto found = buffer_of.find({r.value.node, r.value.output});
-    if (found == buffer_of.end() || r.offset) continue;
-    // Every way in which the node reads that memory must allow it.
-    bool allowed = true;
-    for (size_t j = 0; j < n.inputs.size(); ++j) {
-      if (n.inputs[j].defined() && root_of(n.inputs[j]).value == r.value) {
-        allowed = allowed && may_share(graph_, n, j, output, device);
+// Constants that steps of a device read are kept there, once each.
+int64_t Planner::constant_bytes(const Device& device) const {
+  std::set<int32_t> seen;
+  int64_t sum = 0;
+  for (const PlanStep& step : plan_.steps) {
+    const Node& n = graph_.node(step.node);
+    if (step.kernel.empty() || assignment_.devices[index(step.node)] != &device) continue;
+    for (size_t k = 0; k < n.inputs.size(); ++k) {
+      const InputDef& def = n.op->input_def(static_cast<int>(k));
+      if (!n.inputs[k].defined() || def.host || def.shape_only) continue;
+      const ValueRef v = root_of(n.inputs[k]).value;
+      if (graph_.node(v.node).kind != Node::Kind::kConstant) continue;
+      if (seen.insert(v.node).second) sum += bytes_of(v);
+    }
+  }
+  return sum;
+}
+
+std::vector<std::vector<int32_t>> Planner::replaceable(
+    int32_t node, const std::map<std::pair<int32_t, int32_t>, int32_t>& buffer_of) const {
+  const Node& n = graph_.node(node);
+  std::vector<std::vector<int32_t>> lists(n.outputs.size());
+  std::vector<Root> roots;
+  for (ValueRef v : n.inputs) roots.push_back(v.defined() ? root_of(v) : Root{});
+  // Inputs by the memory they read, memory that may be taken over only.
+  std::map<int32_t, std::vector<size_t>> readers;
+  for (size_t k = 0; k < roots.size(); ++k) {
+    if (!roots[k].value.defined()) continue;
+    const auto found = buffer_of.find({roots[k].value.node, roots[k].value.output});
+    if (found != buffer_of.end()) readers[found->second].push_back(k);
+  }
+  if (readers.empty()) return lists;
+  const InPlace inplace(graph_, n, assignment_.devices[index(node)]);
+  for (int32_t o = 0; o < static_cast<int32_t>(lists.size()); ++o) {
+    for (size_t k = 0; k < roots.size(); ++k) {
+      if (!roots[k].value.defined() || roots[k].offset) continue;
+      const auto found = buffer_of.find({roots[k].value.node, roots[k].value.output});
+      if (found == buffer_of.end() || !inplace.may_share(k, o)) continue;
+      // Every way in which the node reads that memory must allow it.
+      const std::vector<size_t>& all = readers.at(found->second);
+      if (std::all_of(all.begin(), all.end(),
+                      [&](size_t j) { return inplace.may_share(j, o); })) {
+        lists[index(o)].push_back(found->second);
       }
     }
-    if (allowed) list.push_back(found->second);
   }
-  return list;
+  return lists;
 }
 
 }  // namespace tandem

@@ -5,6 +5,7 @@
 
 #include "device/runtime.h"
 #include "graph/rewriter.h"
+#include "plan/copy_policy.h"
 #include "plan/planner.h"
 #include "tensor/tensor_impl.h"
 
@@ -72,6 +73,9 @@ void Planner::separate_results(const std::vector<Device*>& wanted) {
     if (!elsewhere && !fixed && !leaf && whole && !graph_.info(r.value).state &&
         !assigned.count(key) && claimed.insert(key).second) {
       continue;
+    }
+    if (elsewhere && have && !(have->is_host() && want->is_host())) {
+      check_planned_copy(options_.copies, producer, -1, graph_.info(v), *have, *want);
     }
     if (!want) want = have ? have : &Runtime::get().cpu();
     Node copy;

@@ -3,11 +3,15 @@
 // it (design, decision 20). Guarded by the variable's lock (variable_lock.h).
 #pragma once
 
+#include <memory>
+
 #include "tandem/variable.h"
 #include "tensor/tensor_impl.h"
 #include "tensor/variable_lock.h"
 
 namespace tandem {
+
+class VariableArena;
 
 struct VariableImpl : RefCounted {
   VariableLockPtr lock{this};
@@ -17,6 +21,9 @@ struct VariableImpl : RefCounted {
   Device* device = nullptr;
   std::string name;
   bool trainable = true;
+  /// Where its value belongs (variable_arena.h); null: wherever it is. Guarded by lock.
+  std::shared_ptr<VariableArena> arena;
+  size_t arena_slot = 0;
 };
 void destroy_object(VariableImpl* v);
 

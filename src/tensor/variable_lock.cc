@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "tensor/variable_impl.h"
+#include "tensor/variable_scope.h"
 
 namespace tandem {
 
@@ -36,6 +37,7 @@ void VariableHold::release() {
 VariableHold::VariableHold(VariableImpl& variable, Mode mode) : mode_(mode) {
   for (;;) {
     VariableLock* lock = variable.lock.get();
+    if (VariableScope::holds(lock)) return;  // and it cannot be joined to others now
     if (mode == Mode::kExclusive) {
       lock->mutex.lock();
     } else {
@@ -43,10 +45,30 @@ VariableHold::VariableHold(VariableImpl& variable, Mode mode) : mode_(mode) {
     }
     lock_ = lock;
     // It may have been joined to others while we waited.
-    if (variable.lock.get() == lock) return;
+    if (variable.lock.get() == lock) {
+      lock->holds.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
     release();
   }
 }
+
+namespace {
+constinit thread_local VariableScope* t_scope = nullptr;
+}
+
+bool VariableScope::holds(const VariableLock* lock) {
+  for (const VariableScope* s = t_scope; s; s = s->outer_) {
+    if (s->lock_ == lock) return true;
+  }
+  return false;
+}
+
+VariableScope::VariableScope(VariableImpl& variable, VariableHold::Mode mode)
+    : hold_(variable, mode), lock_(variable.lock.get()), outer_(t_scope) {
+  t_scope = this;
+}
+VariableScope::~VariableScope() { t_scope = outer_; }
 
 void join_variable_locks(std::span<VariableImpl* const> variables) {
   if (variables.size() < 2) return;
@@ -58,7 +80,19 @@ void join_variable_locks(std::span<VariableImpl* const> variables) {
     VariableLock* to = variables[0]->lock.get();
     VariableLock* from = v->lock.get();
     if (to == from) continue;
-    const std::scoped_lock both(to->mutex, from->mutex);
+    // What a scope of this thread holds stays the lock, and is not taken again.
+    if (VariableScope::holds(from)) std::swap(to, from);
+    std::unique_lock first(to->mutex, std::defer_lock);
+    std::unique_lock second(from->mutex, std::defer_lock);
+    const bool has_first = VariableScope::holds(to),
+               has_second = VariableScope::holds(from);
+    if (!has_first && !has_second) {
+      std::lock(first, second);
+    } else if (!has_first) {
+      first.lock();
+    } else if (!has_second) {
+      second.lock();
+    }
     for (VariableImpl* member : from->members) {
       member->lock.lock_.store(to, std::memory_order_release);
       to->members.push_back(member);

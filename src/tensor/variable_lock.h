@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <shared_mutex>
 #include <span>
 #include <utility>
@@ -15,6 +16,9 @@ struct VariableImpl;
 
 struct VariableLock {
   std::shared_mutex mutex;
+  /// How often it was taken. Who finds that only it did so since the last time knows that
+  /// no value was replaced and no read handed out.
+  std::atomic<uint64_t> holds{0};
   std::vector<VariableImpl*> members;  // guarded by mutex
 };
 
@@ -53,6 +57,8 @@ class VariableHold {
   }
   ~VariableHold() { release(); }
   void release();
+  /// The lock; null: of none, or of one that a scope of this thread holds.
+  const VariableLock* lock() const { return lock_; }
 
  private:
   VariableLock* lock_ = nullptr;

@@ -1,0 +1,16 @@
+// Whether a product may take in its bias and activation without leaving its device: a
+// platform may have a kernel for the product and none for the product with its end. Pure;
+// any thread.
+#pragma once
+
+#include "graph/graph.h"
+#include "op/op_def.h"
+
+namespace tandem {
+
+/// `fused` is the op of the product with its end, with the product's inputs and, when
+/// `bias` is defined, that as a vector.
+bool end_keeps_device(const Graph& graph, const Node& product, const OpDef& fused,
+                      AttrsRef attrs, ValueRef bias);
+
+}  // namespace tandem
