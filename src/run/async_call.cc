@@ -29,7 +29,7 @@ void AsyncCall::run(const StreamContext& context) {
       plan->kernel->launch(*plan->prepared, args);
       if (timed) {
         recorder::record(recorder::Kind::kOp, plan->op->name.c_str(), context.lane, begin,
-                         recorder::now_ns(), 0);
+                         recorder::now_ns(), 0, site);
       }
       return;
     } catch (...) {

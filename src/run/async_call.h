@@ -19,6 +19,7 @@ struct AsyncCall {
   std::vector<void*> in_pointers, out_pointers;
   void* workspace_pointer = nullptr;
   Team* team = nullptr;
+  const char* site = nullptr;  // the user's line, while events are recorded
 
   /// Runs the kernel in stream order. A failure spoils the outputs; variables keep their
   /// value.

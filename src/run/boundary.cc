@@ -1,10 +1,13 @@
 #include "run/boundary.h"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "graph/states.h"
 #include "run/eager.h"
 #include "run/graph_function.h"
+#include "tandem/device.h"
 
 namespace tandem {
 
@@ -68,6 +71,10 @@ std::vector<Tensor> Boundary::run(std::span<const Tensor> arguments) {
     if (n.has_subgraphs()) {
       out = run_control_flow(i, inputs);
     } else if (!is_absent(n, inputs)) {
+      // Where the scopes of the body said, not those around this call.
+      const DeviceScope none(std::nullopt);
+      std::optional<DeviceScope> scope;
+      if (!n.device.empty()) scope.emplace(n.device);
       const std::vector<TensorArg> args(inputs.begin(), inputs.end());
       eager_emitter().emit(*n.op, n.attrs.ref(), args, out);
     }

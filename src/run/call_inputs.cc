@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "device/runtime.h"
+#include "tandem/control_flow.h"
 #include "tandem/device.h"
 
 namespace tandem {
@@ -26,10 +27,11 @@ void check_input(const OpDef& op, const TensorImpl* impl, size_t i) {
         fmt::format("{}: input #{} is not a tensor. Give it a value.", op.name, i));
   }
   if (impl->symbolic) {
-    throw InvalidArgumentError(fmt::format(
-        "{}: input #{} is a tensor of a function that is being traced and cannot be used "
-        "outside of it. Return it from the function.",
-        op.name, i));
+    throw TypeError(fmt::format(
+        "{}: input #{}, a symbolic tensor of shape {} and dtype {}, is out of scope and "
+        "cannot be used here: it belongs to a function that is traced and has no value "
+        "outside. Return it from the function.",
+        op.name, i, impl->shape.str(), dtype_name(impl->dtype)));
   }
   if (impl->dtype == DType::kResource && !op.input_def(static_cast<int>(i)).resource) {
     throw InvalidArgumentError(fmt::format(

@@ -88,6 +88,15 @@ std::vector<Tensor> CompiledFunction::call(std::span<const Tensor> arguments) {
   return recording() ? call_recorded(arguments) : function_.run(arguments);
 }
 
+void CompiledFunction::call(std::span<const Tensor> arguments,
+                            std::span<Tensor> results) {
+  if (recording()) {
+    move_results(call_recorded(arguments), results, function_.graph().name());
+  } else {
+    function_.run(arguments, results);
+  }
+}
+
 std::string CompiledFunction::explain() {
   std::string text = function_.explain();
   const std::lock_guard lock(mutex_);

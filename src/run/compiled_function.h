@@ -19,6 +19,8 @@ class CompiledFunction : public std::enable_shared_from_this<CompiledFunction> {
   /// The results for arguments in the order of the graph's parameters; recorded on the
   /// thread's tapes.
   std::vector<Tensor> call(std::span<const Tensor> arguments);
+  /// The same into places of the caller's, one per result.
+  void call(std::span<const Tensor> arguments, std::span<Tensor> results);
   GraphFunction& function() { return function_; }
   /// The last plan, and those of calls on a tape with their gradients.
   std::string explain();

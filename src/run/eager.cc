@@ -16,7 +16,7 @@
 #include "run/tape.h"
 #include "tandem/device.h"
 #include "tensor/transfer.h"
-#include "tensor/variable_impl.h"
+#include "tensor/variable_arena.h"
 
 namespace tandem {
 
@@ -151,8 +151,9 @@ class Call {
     Tensor& value = variable_->value;
     const TensorImpl* old = value.impl();
     Device& device = *variable_->device;
+    const bool home = variable_->arena && VariableArena::at_home(*variable_);
     if (value.header().use_count() == 1 && old->buffer.use_count() == 1 &&
-        !old->buffer->is_foreign()) {
+        (home || !old->buffer->is_foreign())) {
       if (device.is_host()) old->buffer->host_wait();
       return old->address(leases_);
     }
@@ -315,6 +316,7 @@ class Call {
     auto call = std::make_unique<AsyncCall>();
     call->plan = plan_;
     call->team = device.team();
+    if (recorder::enabled()) call->site = recorder::site();
     uint32_t written = 0;  // variables
     std::vector<void*> in(inputs_.size());
     fill_input_pointers(in.data());

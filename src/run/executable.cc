@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/denormals.h"
 #include "base/recorder.h"
 #include "device/runtime.h"
 #include "run/executable_frame.h"
@@ -24,11 +25,20 @@ bool only_host_devices() {
 }  // namespace
 
 std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
+  std::vector<Tensor> results(graph_.results().size());
+  run(arguments, results);
+  return results;
+}
+
+void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places) {
   Frame& f = acquire();
   struct Release {
     Executable& e;
     Frame& f;
-    ~Release() { e.release(f); }
+    ~Release() {
+      for (Tensor& t : f.given) t = Tensor();
+      e.release(f);
+    }
   } release{*this, f};
 
   // One that failed may have left an error that only it explains.
@@ -46,7 +56,12 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
       continue;
     }
     // Sub-graphs are given addresses, not tensors that can be waited for.
-    if (t->device->is_host() || !children_.empty()) t->buffer->host_wait();
+    if (t->device->is_host() || (!children_.empty() && t->device != stream_device_)) {
+      t->buffer->host_wait();
+    } else if (!children_.empty()) {
+      if (auto e = t->buffer->error()) std::rethrow_exception(e);
+      stream_device_->compute().wait(t->buffer->ready());
+    }
     parameters.push_back(t->address(leases));
   }
   if (has_async_) f.arguments.assign(arguments.begin(), arguments.end());
@@ -55,10 +70,10 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
   if (!variables_.empty()) {
     hold.emplace(*variables_[0].impl()->variable,
                  writes_ ? VariableHold::Mode::kExclusive : VariableHold::Mode::kShared);
-    bind_variables(f);
+    bind_variables(f, hold->lock());
   }
 
-  std::vector<Tensor> results(graph_.results().size());
+  std::vector<Tensor>& results = f.given;
   SmallVec<void*, 16> result_addresses;
   for (size_t k = 0; k < results.size(); ++k) {
     const ValueRef v = graph_.results()[k];
@@ -89,6 +104,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
   const CurrentTeam current(cpu.team());
   const TeamToken token(cpu.team());
   f.single = cpu.team() && token.threads() < cpu.team()->threads();
+  const FlushDenormals flush;
   try {
     issue(f);
   } catch (...) {
@@ -97,7 +113,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
     f.result_tensors.assign(f.result_tensors.size(), Tensor());
     throw;
   }
-  if (has_async_) finish_async(f, results);
+  if (has_async_) finish_async(f);
   if (f.fresh && !side_ends_.empty()) Runtime::get().join_threads_before_statics();
   f.fresh = false;
   for (size_t k = 0; k < results.size(); ++k) {
@@ -110,11 +126,12 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
   }
   for (Tensor& list : f.handles) list = Tensor();
   for (Tensor& list : f.parameter_handles) list = Tensor();
-  return results;
+  std::move(results.begin(), results.end(), places.begin());
 }
 
 // When lanes have work left: who waits for what, and where an error goes.
-void Executable::finish_async(Frame& f, std::vector<Tensor>& results) {
+void Executable::finish_async(Frame& f) {
+  const std::vector<Tensor>& results = f.given;
   for (size_t i = 0; i < variables_.size(); ++i) {
     VariableImpl& v = *variables_[i].impl()->variable;
     if (v.device->is_host()) continue;
@@ -160,13 +177,29 @@ void Executable::finish_async(Frame& f, std::vector<Tensor>& results) {
 }
 
 // Copies of the call before may still be reading or writing the host's part of the frame.
+// A native device has taken what it reads when it takes the copy.
 void Executable::wait_for_copies(Frame& f) {
-  for (size_t l = 0; l < f.previous_end.size(); ++l) {
+  if (f.previous_end.empty()) return;
+  for (size_t l = 0; l < plan_.lanes.size(); ++l) {
     const PlanLane::Kind kind = plan_.lanes[l].kind;
-    if (kind == PlanLane::Kind::kCopyIn || kind == PlanLane::Kind::kCopyOut) {
-      f.previous_end[l].host_wait();
-    }
+    const bool reads =
+        kind == PlanLane::Kind::kCopyIn && lanes_[l]->platform() == kHostPlatform;
+    if (reads || kind == PlanLane::Kind::kCopyOut) f.previous_end[l].host_wait();
   }
+}
+
+// What a run of steps on the host comes after. Control flow over a device's streams only
+// needs what the host itself looks at; the rest is in the order of the streams.
+void Executable::wait_for_inputs(Frame& f, const Segment& segment) {
+  Device* const device = steps_[segment.begin].stream_device;
+  if (!device) {
+    for (size_t w : segment.waits) f.done[w].host_wait();
+    return;
+  }
+  for (size_t l = 0; l < plan_.lanes.size(); ++l) {
+    if (plan_.lanes[l].kind == PlanLane::Kind::kCopyOut) f.lane_end[l].host_wait();
+  }
+  for (size_t w : segment.waits) device->compute().wait(f.done[w]);
 }
 
 void Executable::issue(Frame& f) {
@@ -187,7 +220,7 @@ void Executable::issue(Frame& f) {
   for (size_t s = 0; s < segments_.size(); ++s) {
     const Segment& segment = segments_[s];
     if (segment.host) {
-      for (size_t w : segment.waits) f.done[w].host_wait();
+      wait_for_inputs(f, segment);
       if (has_async_ && segment.first) wait_for_copies(f);
       if ((has_async_ || sides) && f.failed.load(std::memory_order_acquire)) {
         if (auto e = f.take_error()) std::rethrow_exception(e);
@@ -228,6 +261,26 @@ void Executable::issue(Frame& f) {
   }
 }
 
+bool Executable::replay_kernels(int64_t times) {
+  for (const Step& s : steps_) {
+    if (s.kind != Step::Kind::kKernel || s.other_cpu) return false;
+  }
+  if (has_async_ || !side_ends_.empty()) return false;
+  Frame& f = acquire();
+  Device& cpu = Runtime::get().cpu();
+  const CurrentTeam current(cpu.team());
+  const TeamToken token(cpu.team());
+  const bool whole = !cpu.team() || token.threads() >= cpu.team()->threads();
+  for (int64_t i = 0; whole && !f.fresh && i < times; ++i) {
+    for (size_t k = 0; k < steps_.size(); ++k) {
+      steps_[k].kernel->launch(*steps_[k].prepared, f.args[k]);
+    }
+  }
+  const bool ran = whole && !f.fresh;
+  release(f);
+  return ran;
+}
+
 size_t Executable::copy_bytes(const Step& step) const {
   return static_cast<size_t>(plan_.places[idx(step.node)][0].bytes);
 }
@@ -260,7 +313,7 @@ void Executable::run_kernel(Frame& f, const Step& step) {
   const int64_t begin = recorder::now_ns();
   step.kernel->launch(*prepared, *args);
   recorder::record(recorder::Kind::kOp, step.name, step.device->compute().lane().c_str(),
-                   begin, recorder::now_ns(), 0);
+                   begin, recorder::now_ns(), 0, step.site);
 }
 
 Device* Executable::device_of(ValueRef v) const {

@@ -16,6 +16,8 @@
 
 namespace tandem {
 
+struct VariableLock;
+
 class Executable {
  public:
   explicit Executable(std::shared_ptr<const PlannedGraph> planned);
@@ -29,6 +31,14 @@ class Executable {
   /// Returns when the host's part is done; results on devices may still be being made. A
   /// failure leaves variables unchanged.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
+  /// The same into places of the caller's, one per result, which are changed only when
+  /// the call succeeds.
+  void run(std::span<const Tensor> arguments, std::span<Tensor> results);
+
+  /// For benchmarks: launches the kernels of the host's steps in order, `times` times,
+  /// with the addresses of the last call, whose arguments are still alive, and nothing
+  /// else. False where there is more to a call than that: other lanes, control flow.
+  bool replay_kernels(int64_t times);
 
   /// Launches that one call makes on a device's compute stream: runs of steps that are
   /// captured together, copies not counted.
@@ -52,13 +62,20 @@ class Executable {
   Frame& acquire();
   void release(Frame& frame);
   std::unique_ptr<Frame> make_frame();
-  void bind_variables(Frame& frame);
+  Ref<Buffer> allocate_arena(size_t space) const;
+  void bind_variables(Frame& frame, const VariableLock* lock);
+  void gather_variables();
   void bind(Frame& frame, const Values& values);
   void issue(Frame& frame);
   void wait_for_copies(Frame& frame);
+  void wait_for_inputs(Frame& frame, const Segment& segment);
   void run_kernel(Frame& frame, const Step& step);
   void run_copy(Frame& frame, size_t segment);
   void launch_segment(Frame& frame, size_t segment);
+  void forget_captured(Frame& frame);
+  void patch_copies(Frame& frame, size_t segment);
+  std::vector<std::vector<int32_t>> step_order(const Frame& frame,
+                                               const Segment& segment) const;
   void run_on_stream(Frame& frame, const Segment& segment, const StreamContext& context);
   void launch_side(Frame& frame, size_t segment);
   void run_on_side(Frame& frame, const Segment& segment, const StreamContext& context);
@@ -68,12 +85,14 @@ class Executable {
   void run_loop(Frame& frame, const Step& step);
   void run_child(Frame& frame, size_t child, std::span<void* const> parameters,
                  std::span<void* const> results);
+  void follow(Frame& inner, Device& device);
+  void end_control(Frame& frame, const Step& step);
   static Tensor& handle(Frame& frame, const Place& place);
   /// The list that a value is now, constants included.
   Tensor list(Frame& frame, ValueRef v) const;
   const Place& place(ValueRef v) const;
   void wait_for_lanes(Frame& frame);
-  void finish_async(Frame& frame, std::vector<Tensor>& results);
+  void finish_async(Frame& frame);
   size_t copy_bytes(const Step& step) const;
   static void wait_before(Frame& frame, const Segment& segment, Stream& stream);
   const Prepared& for_one_thread(size_t step);
@@ -95,8 +114,14 @@ class Executable {
   std::vector<Tensor> variables_;
   std::vector<char> written_;
   bool writes_ = false;
+  /// Variables that belong into one arena, by number; gathered in the first call.
+  std::vector<std::vector<size_t>> arena_groups_;
   std::vector<int32_t> step_of_result_;  // segment that makes it; -1: none
   bool has_async_ = false;
+  /// The native device on whose streams all its asynchronous work is, that of sub-graphs
+  /// included: it can run as part of another plan without the host waiting for it. Null:
+  /// there is none, or several, or threads of the host do it.
+  Device* stream_device_ = nullptr;
   std::vector<Stream*> side_streams_;  // by lane; null: no side lane
   std::vector<size_t> side_ends_;      // last segment of each side lane
   std::vector<std::unique_ptr<Executable>> children_;

@@ -1,9 +1,15 @@
 // Building an Executable from a plan: kernels, address table, segments, constants.
 #include <algorithm>
+#include <map>
+#include <tuple>
 
+#include <fmt/format.h>
+
+#include "base/recorder.h"
 #include "device/cpu/host_lanes.h"
 #include "device/runtime.h"
 #include "graph/states.h"
+#include "op/fused_program.h"
 #include "plan/assignment.h"
 #include "run/executable_frame.h"
 #include "tandem/device.h"
@@ -63,6 +69,8 @@ class ExecutableBuilder {
     make_segments();
     find_written();
     e_.variable_patches_.resize(e_.variables_.size());
+    join_locks();
+    find_arena_groups();
     find_last_uses();
     e_.single_.resize(e_.steps_.size());
   }
@@ -181,6 +189,9 @@ class ExecutableBuilder {
     s.other_cpu = s.device->is_host() && s.device != &Runtime::get().cpu();
     s.workspace = Executable::Step::kNoSlot;
     s.name = n.op ? n.op->name.c_str() : n.kind == Node::Kind::kCopy ? "Copy" : "Control";
+    if (n.location) {
+      s.site = recorder::intern(fmt::format("{}:{}", n.location->file, n.location->line));
+    }
     const bool kernel = !planned.kernel.empty();
     if (kernel) {
       s.kind = Executable::Step::Kind::kKernel;
@@ -207,16 +218,14 @@ class ExecutableBuilder {
         const size_t at = slot(v, kernel);
         if (plan_.places[idx(v.node)][idx(v.output)].storage ==
             Place::Storage::kConstant) {
-          Device& d = n.kind == Node::Kind::kCopy || n.has_subgraphs() ||
-                              s.kind == Executable::Step::Kind::kList
-                          ? Runtime::get().cpu()
-                          : *s.device;
-          set_constant(at, v, d, kernel);
+          set_constant(at, v, reader_of_constant(s, n, i), kernel);
         }
       }
     }
     s.out = e_.table_.size();
     for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
+      s.guarded |=
+          plan_.places[idx(planned.node)][idx(o)].storage == Place::Storage::kVariable;
       slot(n.outputs[idx(o)].state ? ValueRef{} : ValueRef{planned.node, o}, kernel);
     }
     if (planned.workspace >= 0) {
@@ -227,6 +236,21 @@ class ExecutableBuilder {
       e_.arena_spaces_.push_back(space);
     }
     e_.steps_.push_back(std::move(s));
+  }
+
+  // Where a step reads a constant. Sub-graphs read it on the host, but what a loop
+  // carries is where the loop's result is, from the first turn on, and a view of a
+  // constant is where the view was placed.
+  Device& reader_of_constant(const Executable::Step& s, const Node& n, size_t input) {
+    if (n.kind == Node::Kind::kWhile && input < idx(n.carried)) {
+      Device* carried = e_.device_of({s.node, static_cast<int32_t>(input)});
+      if (carried) return *carried;
+    }
+    const std::string& viewed = plan_.devices[idx(n.inputs[input].node)];
+    if (n.has_subgraphs() && !viewed.empty()) return Runtime::get().named(viewed);
+    const bool host = n.kind == Node::Kind::kCopy || n.has_subgraphs() ||
+                      s.kind == Executable::Step::Kind::kList;
+    return host ? Runtime::get().cpu() : *s.device;
   }
 
   int32_t space_of(Device& d) const {
@@ -254,11 +278,20 @@ class ExecutableBuilder {
     s.prepared = prepare_step(g_, n, *s.kernel, *s.device, s.threads);
   }
 
+  // Copies inside a native device are recorded with the kernels around them: arguments
+  // and results are then part of one launch.
+  bool captured_copy(const Executable::Step& s, const PlanStep& planned) const {
+    return plan_.lanes[idx(planned.lane)].kind == PlanLane::Kind::kCompute &&
+           s.device->platform() != kHostPlatform &&
+           e_.device_of(g_.node(s.node).inputs[0]) == s.device;
+  }
+
   void make_segments() {
     std::vector<size_t> segment_of(e_.steps_.size());
     for (size_t k = 0; k < e_.steps_.size(); ++k) {
       const PlanStep& planned = plan_.steps[k];
-      const bool copy = e_.steps_[k].kind == Executable::Step::Kind::kCopy;
+      const bool copy = e_.steps_[k].kind == Executable::Step::Kind::kCopy &&
+                        !captured_copy(e_.steps_[k], planned);
       const bool side = e_.side_streams_[idx(planned.lane)] != nullptr;
       const bool host =
           plan_.lanes[idx(planned.lane)].kind == PlanLane::Kind::kHost && !side;
@@ -302,6 +335,7 @@ class ExecutableBuilder {
       }
     }
     for (const auto& child : e_.children_) e_.has_async_ |= child->has_async_;
+    find_stream_devices();
     for (ValueRef v : g_.results()) {
       int32_t made_by = -1;
       for (size_t k = 0; v.defined() && k < e_.steps_.size(); ++k) {
@@ -312,6 +346,34 @@ class ExecutableBuilder {
       }
       e_.step_of_result_.push_back(made_by);
     }
+  }
+
+  // Where a plan's device work is, if all of it is on the streams of one native device.
+  void find_stream_devices() {
+    std::vector<Device*> all;
+    for (const Executable::Segment& s : e_.segments_) {
+      if (!s.host) all.push_back(s.side ? nullptr : e_.lanes_[idx(s.lane)]);
+    }
+    const auto add_children_of = [this](std::vector<Device*>& to, size_t from, size_t n) {
+      for (size_t c = from; c < from + n; ++c) {
+        if (e_.children_[c]->has_async_) to.push_back(e_.children_[c]->stream_device_);
+      }
+    };
+    for (Executable::Step& s : e_.steps_) {
+      if (s.child < 0) continue;
+      std::vector<Device*> own;
+      add_children_of(own, idx(s.child), g_.node(s.node).subgraphs.size());
+      s.stream_device = only_native(own);
+    }
+    add_children_of(all, 0, e_.children_.size());
+    e_.stream_device_ = only_native(all);
+  }
+  static Device* only_native(const std::vector<Device*>& devices) {
+    Device* const first = devices.empty() ? nullptr : devices[0];
+    if (!first || first->platform() == kHostPlatform) return nullptr;
+    const bool one = std::all_of(devices.begin(), devices.end(),
+                                 [&](Device* d) { return d == first; });
+    return one ? first : nullptr;
   }
 
   void find_written() {
@@ -332,6 +394,42 @@ class ExecutableBuilder {
     }
     e_.writes_ = std::any_of(e_.written_.begin(), e_.written_.end(),
                              [](char w) { return w != 0; });
+  }
+
+  // A call takes one lock, whoever made the plan.
+  void join_locks() {
+    std::vector<VariableImpl*> variables;
+    for (const Tensor& handle : e_.variables_) variables.push_back(&variable_of(handle));
+    join_variable_locks(variables);
+  }
+
+  // Of what a call writes: variables that one step writes at the same place of its
+  // program (all weights, all first moments, …) in the order in which the step lists
+  // them, then the others. Of one device and dtype each.
+  void find_arena_groups() {
+    std::map<std::tuple<int32_t, size_t, Device*, DType>, std::vector<size_t>> groups;
+    std::vector<char> seen(e_.variables_.size(), 0);
+    const auto add = [&](size_t i, int32_t step, size_t place) {
+      const VariableImpl& v = variable_of(e_.variables_[i]);
+      if (!e_.written_[i] || seen[i]) return;
+      seen[i] = 1;
+      groups[{step, place, v.device, v.dtype}].push_back(i);
+    };
+    for (const Executable::Step& s : e_.steps_) {
+      const Node& n = g_.node(s.node);
+      if (!n.is_op("FusedMulti")) continue;
+      const auto count = static_cast<size_t>(n.attrs.ref().as<FusedAttrs>().groups);
+      const size_t per_group = n.outputs.size() / count;
+      for (size_t o = 0; o < n.outputs.size(); ++o) {
+        const Place& p = plan_.places[idx(s.node)][o];
+        if (p.storage != Place::Storage::kVariable || p.offset) continue;
+        add(idx(p.index), s.index, o % per_group);
+      }
+    }
+    for (size_t i = 0; i < e_.variables_.size(); ++i) add(i, -1, 0);
+    for (auto& [key, members] : groups) {
+      if (members.size() > 1) e_.arena_groups_.push_back(std::move(members));
+    }
   }
 
   void find_last_uses() {

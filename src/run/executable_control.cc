@@ -105,17 +105,49 @@ void Executable::run_child(Frame& f, size_t child, std::span<void* const> parame
   for (size_t i : child_variables_[child]) variables.push_back(f.variables[i]);
   if (e.has_async_) {
     for (size_t i = 0; i < variables.size(); ++i) {
-      if (variables[i] != inner.variables[i]) {
-        for (auto& c : inner.captured) c.reset();
-      }
+      if (variables[i] != inner.variables[i]) e.forget_captured(inner);
     }
   }
   e.bind(inner, {parameters, results, variables});
   inner.single = f.single;
+  Device* const device = e.stream_device_;
+  inner.entry = device ? device->compute().now() : TimePoint{};
   e.issue(inner);
-  if (e.has_async_) {
+  if (device) {
+    e.follow(inner, *device);
+  } else if (e.has_async_) {
     e.wait_for_lanes(inner);
     if (auto error = inner.take_error()) std::rethrow_exception(error);
+  }
+}
+
+// A sub-graph was given out to a device's streams: its work becomes part of the compute
+// stream's order, and the host waits for those results alone that it is given.
+void Executable::follow(Frame& inner, Device& device) {
+  Stream& compute = device.compute();
+  for (const TimePoint& end : inner.lane_end) {
+    if (end && end.stream != &compute) compute.wait(end);
+  }
+  for (int32_t made_by : step_of_result_) {
+    if (made_by < 0) continue;
+    const Segment& segment = segments_[idx(made_by)];
+    if (plan_.lanes[idx(segment.lane)].kind == PlanLane::Kind::kCopyOut) {
+      inner.done[idx(made_by)].host_wait();
+    }
+  }
+}
+
+// The plan takes control flow for work of the host, over when the step is. What other
+// lanes do afterwards must come after what is still under way.
+void Executable::end_control(Frame& f, const Step& step) {
+  if (!step.stream_device) return;
+  const TimePoint end = step.stream_device->compute().now();
+  f.lane_end.back() = end;
+  for (Device* d : spaces_) {
+    if (d->is_host()) continue;
+    for (Stream* s : {&d->compute(), &d->copy_in(), &d->copy_out()}) {
+      if (s != end.stream) s->wait(end);
+    }
   }
 }
 
@@ -147,6 +179,7 @@ void Executable::run_branch(Frame& f, const Step& step) {
     }
   }
   for (Tensor& t : inner.parameter_handles) t = Tensor();
+  end_control(f, step);
 }
 
 void Executable::run_loop(Frame& f, const Step& step) {
@@ -234,10 +267,12 @@ void Executable::run_loop(Frame& f, const Step& step) {
     if (d.is_host()) {
       std::memcpy(to, now[i], bytes);
     } else {
-      d.copy(d.compute(), to, now[i], bytes).host_wait();
+      const TimePoint done = d.copy(d.compute(), to, now[i], bytes);
+      if (&d != step.stream_device) done.host_wait();
     }
   }
   for (Tensor& t : inner.parameter_handles) t = Tensor();
+  end_control(f, step);
 }
 
 }  // namespace tandem

@@ -2,15 +2,43 @@
 // arguments, results and variables.
 #include "run/executable_frame.h"
 
+#include <fmt/format.h>
+
 #include "device/runtime.h"
 #include "tensor/transfer.h"
-#include "tensor/variable_impl.h"
+#include "tensor/variable_arena.h"
 
 namespace tandem {
 
 namespace {
 void* plus(void* p, int64_t offset) { return static_cast<std::byte*>(p) + offset; }
 }  // namespace
+
+// The allocator knows what one allocation lacks; the plan knows what the call needs.
+Ref<Buffer> Executable::allocate_arena(size_t s) const {
+  const PlanSpace& space = plan_.spaces[s];
+  const int64_t limit = spaces_[s]->allocator().info().limit;
+  const auto needs = [&] {
+    return fmt::format(
+        "{}: a call needs {} bytes on {} ({} for intermediate values, {} for results, {} "
+        "for constants, {} for variables); the limit is {}",
+        graph_.name(),
+        space.bytes + space.result_bytes + space.constant_bytes + space.variable_bytes,
+        spaces_[s]->full_name(), space.bytes, space.result_bytes, space.constant_bytes,
+        space.variable_bytes, limit);
+  };
+  if (plan_.over_limit > 0 && plan_.over_device == space.device) {
+    throw ResourceExhaustedError(fmt::format(
+        "{}, which is exceeded by {} bytes. Use smaller batches, another device, or a "
+        "higher limit.",
+        needs(), plan_.over_limit));
+  }
+  try {
+    return Buffer::allocate(*spaces_[s], static_cast<size_t>(space.bytes));
+  } catch (const ResourceExhaustedError& e) {
+    throw ResourceExhaustedError(fmt::format("{}. {}", needs(), e.what()));
+  }
+}
 
 std::unique_ptr<Executable::Frame> Executable::make_frame() {
   auto f = std::make_unique<Frame>();
@@ -19,8 +47,7 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() {
   f->arena_addresses.assign(spaces_.size(), nullptr);
   for (size_t s = 0; s < spaces_.size(); ++s) {
     if (!plan_.spaces[s].bytes) continue;
-    f->arenas[s] =
-        Buffer::allocate(*spaces_[s], static_cast<size_t>(plan_.spaces[s].bytes));
+    f->arenas[s] = allocate_arena(s);
     f->arena_addresses[s] = f->leases.address(f->arenas[s]);
   }
   for (size_t i = 0; i < arena_patches_.size(); ++i) {
@@ -39,9 +66,10 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() {
   f->parameter_handles.resize(parameter_patches_.size());
   f->result_handles.resize(result_patches_.size());
   f->result_tensors.resize(result_patches_.size());
+  f->given.resize(result_patches_.size());
   f->done.resize(segments_.size());
   f->captured.resize(segments_.size());
-  f->lane_end.resize(plan_.lanes.size());
+  f->lane_end.resize(plan_.lanes.size() + 1);
   for (const auto& child : children_) {
     f->children.push_back(child->make_frame());
     f->loops.emplace_back();
@@ -111,17 +139,38 @@ void Executable::bind(Frame& f, const Values& values) {
   apply(variable_patches_, values.variables, f.variables);
 }
 
-void Executable::bind_variables(Frame& f) {
+// Variables that a call writes are put together once; another plan may have done so.
+void Executable::gather_variables() {
+  for (const std::vector<size_t>& group : arena_groups_) {
+    std::vector<VariableImpl*> members;
+    for (size_t i : group) members.push_back(variables_[i].impl()->variable.get());
+    VariableArena::gather(members);
+  }
+  arena_groups_.clear();
+}
+
+// Looking at every variable costs more than a small step. Nothing has changed when nobody
+// else has taken their lock since the last time: values are replaced and handed out only
+// by who holds it. `lock`: null when somebody further out holds it.
+void Executable::bind_variables(Frame& f, const VariableLock* lock) {
+  const uint64_t holds = lock ? lock->holds.load(std::memory_order_relaxed) : 0;
+  if (lock && lock == f.bound_lock && holds == f.bound_holds + 1 && !has_async_) {
+    f.bound_holds = holds;
+    return;
+  }
+  if (!arena_groups_.empty()) gather_variables();
   LeaseSet leases;
-  bool moved = false;
+  bool moved = false, settled = true;
   for (size_t i = 0; i < variables_.size(); ++i) {
     VariableImpl& v = *variables_[i].impl()->variable;
-    if (written_[i]) {
+    const bool home = v.arena && VariableArena::at_home(v);
+    if (written_[i] && !(v.arena && !home && VariableArena::bring_home(v))) {
       const TensorImpl& t = *v.value.impl();
       if (v.value.header().use_count() != 1 || t.buffer.use_count() != 1 ||
-          t.buffer->is_foreign()) {
+          (t.buffer->is_foreign() && !home)) {
         v.value = duplicate(t, *v.device);
       }
+      settled &= !v.arena || VariableArena::at_home(v);
     }
     const TensorImpl& t = *v.value.impl();
     if (v.device->is_host()) {
@@ -137,9 +186,9 @@ void Executable::bind_variables(Frame& f) {
     f.variables[i] = now;
     for (const Patch& p : variable_patches_[i]) f.table[p.slot] = plus(now, p.offset);
   }
-  if (moved) {
-    for (auto& c : f.captured) c.reset();
-  }
+  if (moved) forget_captured(f);
+  f.bound_lock = settled ? lock : nullptr;
+  f.bound_holds = holds;
 }
 
 }  // namespace tandem

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "run/executable.h"
+#include "tensor/variable_lock.h"
 
 namespace tandem {
 
@@ -23,8 +24,13 @@ struct Executable::Step {
   size_t workspace = 0;  // slot, or kNoSlot
   Device* device = nullptr;
   bool other_cpu = false;  // a logical CPU with a team of its own
+  bool guarded = false;    // writes a variable: not once something has failed
   const char* name = "";
-  int32_t child = -1;  // first of the node's sub-graphs among the children
+  const char* site = nullptr;  // the user's line, for the recorder; lives for ever
+  int32_t child = -1;          // first of the node's sub-graphs among the children
+  /// Control flow: where its sub-graphs' device work goes, when the host need not wait
+  /// for it (Executable::stream_device_).
+  Device* stream_device = nullptr;
   static constexpr size_t kNoSlot = ~size_t{0};
 };
 
@@ -58,19 +64,32 @@ struct Executable::Frame {
   std::vector<Tensor> handles;                        // lists
   std::vector<Tensor> parameter_handles, result_handles;
   std::vector<Tensor> result_tensors;               // of the last call
+  std::vector<Tensor> given;                        // results, until the call is over
   std::vector<Tensor> arguments;                    // alive until lanes are done
   std::vector<TimePoint> done;                      // by segment
   std::vector<std::unique_ptr<Captured>> captured;  // by segment
-  std::vector<TimePoint> lane_end;                  // by lane, as far as given out
-  std::vector<TimePoint> previous_end;              // by lane, of the call before
-  std::vector<std::unique_ptr<Frame>> children;     // by child executable
+  /// Copies inside captured work, with the addresses they have there now.
+  struct CapturedCopy {
+    size_t segment, step;
+    int32_t number;
+    void *to, *from;
+  };
+  std::vector<CapturedCopy> copies;
+  /// By lane, as far as given out; the last one: of sub-graphs nobody has waited for.
+  std::vector<TimePoint> lane_end;
+  std::vector<TimePoint> previous_end;  // the same of the call before
+  TimePoint entry;                      // what all lanes of a sub-graph come after
+  std::vector<std::unique_ptr<Frame>> children;  // by child executable
   struct LoopState {
     std::vector<Ref<Buffer>> buffers[2];
     std::vector<void*> addresses[2];
   };
   std::vector<std::unique_ptr<LoopState>> loops;  // by child executable
-  bool single = false;                            // this call runs on one thread
-  bool fresh = true;                              // addresses have never been bound
+  // When variables were bound last: valid while nobody else takes their lock.
+  const VariableLock* bound_lock = nullptr;
+  uint64_t bound_holds = 0;
+  bool single = false;  // this call runs on one thread
+  bool fresh = true;    // addresses have never been bound
 
   // A failure on a lane: later work of the call does nothing.
   std::atomic<bool> failed{false};

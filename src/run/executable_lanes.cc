@@ -2,9 +2,12 @@
 // copies between devices.
 #include <optional>
 
+#include "base/denormals.h"
 #include "base/recorder.h"
+#include "device/capture_session.h"
 #include "device/copy.h"
 #include "device/runtime.h"
+#include "op/guarded_writes.h"
 #include "run/executable_frame.h"
 #include "tandem/device.h"
 #include "tensor/variable_impl.h"
@@ -31,6 +34,7 @@ void Executable::wait_before(Frame& f, const Segment& segment, Stream& stream) {
   for (const TimePoint& end : f.previous_end) {
     if (end && end.stream != &stream) stream.wait(end);
   }
+  if (f.entry && f.entry.stream != &stream) stream.wait(f.entry);
 }
 
 void Executable::launch_segment(Frame& f, size_t s) {
@@ -38,7 +42,9 @@ void Executable::launch_segment(Frame& f, size_t s) {
   const PlanLane& lane = plan_.lanes[idx(segment.lane)];
   Stream& stream = stream_of(*lanes_[idx(segment.lane)], lane.kind);
   wait_before(f, segment, stream);
-  if (!f.captured[s]) {
+  patch_copies(f, s);
+  if (!f.captured[s] && !f.failed.load(std::memory_order_acquire)) {
+    std::erase_if(f.copies, [s](const Frame::CapturedCopy& c) { return c.segment == s; });
     f.captured[s] = stream.capture([this, &f, &segment](const StreamContext& context) {
       run_on_stream(f, segment, context);
     });
@@ -50,9 +56,46 @@ void Executable::launch_segment(Frame& f, size_t s) {
   f.lane_end[idx(segment.lane)] = f.done[s];
 }
 
+void Executable::forget_captured(Frame& f) {
+  for (auto& c : f.captured) c.reset();
+  f.copies.clear();
+}
+
+// Arguments and results have other addresses in every call: captured copies are told, and
+// wait for what they read.
+void Executable::patch_copies(Frame& f, size_t s) {
+  for (size_t k = segments_[s].begin; k < segments_[s].end; ++k) {
+    const Step& step = steps_[k];
+    if (step.kind != Step::Kind::kCopy) continue;
+    const Place& source = place(graph_.node(step.node).inputs[0]);
+    if (source.storage != Place::Storage::kParameter ||
+        idx(source.index) >= f.arguments.size()) {
+      continue;
+    }
+    const TensorImpl* t = f.arguments[idx(source.index)].impl();
+    if (!t || !t->buffer) continue;
+    step.device->compute().wait(t->buffer->ready());
+    if (auto e = t->buffer->error()) f.fail(e);
+  }
+  if (!f.captured[s]) return;
+  for (Frame::CapturedCopy& c : f.copies) {
+    if (c.segment != s) continue;
+    void *const to = f.table[steps_[c.step].out], *const from =
+                                                      f.table[steps_[c.step].in];
+    if (to == c.to && from == c.from) continue;
+    dynamic_cast<CapturedCopies&>(*f.captured[s]).set_copy(c.number, to, from);
+    c.to = to;
+    c.from = from;
+  }
+}
+
 void Executable::run_on_stream(Frame& f, const Segment& segment,
                                const StreamContext& context) {
+  const FlushDenormals flush;
   if (f.failed.load(std::memory_order_acquire)) return;
+  CaptureSession* const session = CaptureSession::current();
+  const auto order =
+      session ? step_order(f, segment) : std::vector<std::vector<int32_t>>{};
   try {
     Team* team = context.device->team();
     const CurrentTeam current(team);
@@ -60,15 +103,30 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
     if (team) token.emplace(team);
     for (size_t k = segment.begin; k < segment.end; ++k) {
       const Step& step = steps_[k];
+      if (session) session->begin(order[k - segment.begin]);
+      if (step.kind == Step::Kind::kCopy) {
+        void *const to = f.table[step.out], *const from = f.table[step.in];
+        const size_t bytes = copy_bytes(step);
+        if (bytes && session) {
+          const auto at = static_cast<size_t>(&segment - segments_.data());
+          f.copies.push_back({at, k, session->copy(to, from, bytes), to, from});
+        } else if (bytes) {
+          step.device->copy(step.device->compute(), to, from, bytes);
+        }
+        if (session) session->end();
+        continue;
+      }
       LaunchArgs args = f.args[k];
       args.stream = &context;
       const bool timed = recorder::enabled();
       const int64_t begin = timed ? recorder::now_ns() : 0;
+      const GuardedWrites guard(step.guarded);
       step.kernel->launch(*step.prepared, args);
       if (timed) {
         recorder::record(recorder::Kind::kOp, step.name, context.lane, begin,
-                         recorder::now_ns(), 0);
+                         recorder::now_ns(), 0, step.site);
       }
+      if (session) session->end();
     }
   } catch (...) {
     f.fail(std::current_exception());

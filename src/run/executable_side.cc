@@ -3,6 +3,7 @@
 // is left when the frame is used again. When the CPU's team is taken by another call, the
 // branches run on the calling thread instead: many callers at once use the cores better
 // than a queue before a few lanes would.
+#include "base/denormals.h"
 #include "base/recorder.h"
 #include "run/executable_frame.h"
 
@@ -27,6 +28,7 @@ void Executable::launch_side(Frame& f, size_t s) {
 // The error is the call's: it does not stay with the stream.
 void Executable::run_on_side(Frame& f, const Segment& segment,
                              const StreamContext& context) {
+  const FlushDenormals flush;
   if (f.failed.load(std::memory_order_acquire)) return;
   try {
     const TeamToken token(current_team());
@@ -36,7 +38,7 @@ void Executable::run_on_side(Frame& f, const Segment& segment,
       step.kernel->launch(*step.prepared, f.args[k]);
       if (begin) {
         recorder::record(recorder::Kind::kOp, step.name, context.lane, begin,
-                         recorder::now_ns(), 0);
+                         recorder::now_ns(), 0, step.site);
       }
     }
   } catch (...) {

@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "graph/dim_names.h"
 #include "graph/trace.h"
 #include "op/placement.h"
 #include "run/compiled_function.h"
+#include "run/function_access.h"
 #include "run/readers.h"
 #include "run/signature.h"
 #include "run/tape.h"
@@ -66,6 +68,8 @@ struct Function::State {
   std::shared_ptr<const Trace> trace(CallSignature s,
                                      const std::vector<Argument>& arguments);
   void check_input_signature(const CallSignature& s) const;
+  const Trace* repeated(std::span<const Tensor> arguments) const;
+  void name_parameter(Graph& graph, size_t number) const;
 };
 
 // ---- Tracing
@@ -87,6 +91,7 @@ std::shared_ptr<const Trace> Function::State::trace(
       std::string name = named ? (*options.input_signature)[number].name : "";
       if (name.empty()) name = fmt::format("arg{}", number);
       parameters.push_back(tracer.parameter(item.dtype, item.shape, std::move(name)));
+      if (named) name_parameter(graph, parameters.size() - 1);
       ++number;
     }
     size_t next = 0;
@@ -110,9 +115,21 @@ std::shared_ptr<const Trace> Function::State::trace(
   graph_options.optimize = options.optimize;
   graph_options.max_plans = options.max_plans;
   made->compiled = std::make_shared<CompiledFunction>(
-      std::make_shared<const Graph>(std::move(graph)), graph_options);
+      std::make_shared<const Graph>(name_dimensions(graph)), graph_options);
   ++count;
   return made;
+}
+
+// The names that the input_signature gives to the dimensions of a parameter.
+void Function::State::name_parameter(Graph& graph, size_t number) const {
+  std::vector<std::string> dims = (*options.input_signature)[number].dims;
+  ValueInfo& info = graph.node(graph.parameters()[number]).outputs[0];
+  if (!info.shape.has_rank() ||
+      std::all_of(dims.begin(), dims.end(), [](const auto& d) { return d.empty(); })) {
+    return;
+  }
+  dims.resize(static_cast<size_t>(info.shape.rank()));
+  info.dims = std::move(dims);
 }
 
 void Function::State::check_input_signature(const CallSignature& s) const {
@@ -240,21 +257,49 @@ std::vector<Tensor> Function::operator()(const std::vector<Argument>& arguments)
   return trace->compiled->call(tensors);
 }
 
-std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
-  // The trace of the last call, when dtypes and shapes are the same: nothing to look up.
-  const State::Reading reading(state_->readers);
-  if (const Trace* trace = state_->last.load(std::memory_order_seq_cst)) {
-    const CallSignature& s = trace->signature;
-    bool same = s.size() == arguments.size() && !state_->options.input_signature &&
-                !current_emitter().tracing() && trace->scope == scope_key();
-    for (size_t i = 0; same && i < s.size(); ++i) {
-      same = s[i].kind == SignatureItem::Kind::kTensor && arguments[i].defined() &&
-             !arguments[i].impl()->symbolic && s[i].dtype == arguments[i].dtype() &&
-             s[i].shape == arguments[i].shape();
+// The trace of the last call, when dtypes and shapes are the same: nothing to look up.
+const Trace* Function::State::repeated(std::span<const Tensor> arguments) const {
+  const Trace* trace = last.load(std::memory_order_seq_cst);
+  if (!trace) return nullptr;
+  const CallSignature& s = trace->signature;
+  if (s.size() != arguments.size() || options.input_signature ||
+      current_emitter().tracing() || trace->scope != scope_key()) {
+    return nullptr;
+  }
+  for (size_t i = 0; i < s.size(); ++i) {
+    const TensorImpl* t = arguments[i].impl();
+    if (s[i].kind != SignatureItem::Kind::kTensor || !t || t->symbolic ||
+        s[i].dtype != t->dtype || !(s[i].shape == t->shape)) {
+      return nullptr;
     }
-    if (same) return trace->compiled->call(arguments);
+  }
+  return trace;
+}
+
+std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
+  const State::Reading reading(state_->readers);
+  if (const Trace* trace = state_->repeated(arguments)) {
+    return trace->compiled->call(arguments);
   }
   return (*this)(std::vector<Argument>(arguments.begin(), arguments.end()));
+}
+
+void Function::call(std::span<const Tensor> arguments, std::span<Tensor> results) const {
+  const State::Reading reading(state_->readers);
+  if (const Trace* trace = state_->repeated(arguments)) {
+    trace->compiled->call(arguments, results);
+    return;
+  }
+  move_results((*this)(std::vector<Argument>(arguments.begin(), arguments.end())),
+               results, state_->options.name);
+}
+
+bool FunctionAccess::replay_kernels(const Function& function,
+                                    std::span<const Tensor> arguments, int64_t times) {
+  const Function::State& state = *function.state_;
+  const Function::State::Reading reading(function.state_->readers);
+  const Trace* trace = state.last.load(std::memory_order_seq_cst);
+  return trace && trace->compiled->function().replay_kernels(arguments, times);
 }
 
 int64_t Function::tracing_count() const { return state_->count; }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "graph/trace.h"
 #include "op/emitter.h"
 #include "run/tape.h"
 #include "tandem/gradient.h"
@@ -166,34 +167,46 @@ Tensor GradientTape::batch_jacobian(const Tensor& target, const Source& source,
   return result;
 }
 
-std::vector<Tensor> custom_gradient(const CustomForwardFn& forward,
-                                    const std::vector<Tensor>& inputs) {
-  std::pair<std::vector<Tensor>, BackwardFn> result;
-  {
-    PauseRecording pause;
-    result = forward(inputs);
-    // An output that is an input unchanged must have an identity of its own on the tape.
-    for (Tensor& t : result.first) t = identity(t);
+namespace {
+
+// Outputs as they were computed, with an identity of their own and the gradient
+// `backward`. In a trace the gradient becomes part of the graph as well: for tapes
+// outside of the function, and for the gradients of branches and loops around it.
+std::vector<Tensor> attach_gradient(std::span<const Tensor> inputs,
+                                    std::vector<Tensor> outputs,
+                                    const RecordedBackward& backward) {
+  if (Tracer* tracer = current_tracer()) {
+    const HideListeners outside;
+    outputs = tracer->with_gradient(inputs, outputs, backward);
+  } else {
+    const PauseRecording pause;
+    for (Tensor& t : outputs) t = identity(t);
   }
   const std::vector<TensorArg> args(inputs.begin(), inputs.end());
-  record_custom(
-      args, result.first,
-      [backward = result.second, outputs = result.first,
-       n = inputs.size()](std::span<const Gradient> grads) {
-        std::vector<Tensor> dense;
-        for (size_t i = 0; i < grads.size(); ++i) {
-          dense.push_back(grads[i].defined() ? grads[i].dense() : zeros_like(outputs[i]));
-        }
-        std::vector<Tensor> back = backward(dense);
-        if (back.size() != n) {
-          throw ValueError(fmt::format(
-              "custom_gradient: the backward function returned {} gradients for {} "
-              "inputs",
-              back.size(), n));
-        }
-        return std::vector<Gradient>(back.begin(), back.end());
-      });
-  return result.first;
+  record_custom(args, outputs, backward);
+  return outputs;
+}
+
+}  // namespace
+
+std::vector<Tensor> custom_gradient(const CustomForwardFn& forward,
+                                    const std::vector<Tensor>& inputs) {
+  auto [outputs, back] = forward(inputs);
+  const RecordedBackward backward = [back = std::move(back), outputs = outputs,
+                                     n = inputs.size()](std::span<const Gradient> grads) {
+    std::vector<Tensor> dense;
+    for (size_t i = 0; i < grads.size(); ++i) {
+      dense.push_back(grads[i].defined() ? grads[i].dense() : zeros_like(outputs[i]));
+    }
+    std::vector<Tensor> made = back(dense);
+    if (made.size() != n) {
+      throw ValueError(fmt::format(
+          "custom_gradient: the backward function returned {} gradients for {} inputs",
+          made.size(), n));
+    }
+    return std::vector<Gradient>(made.begin(), made.end());
+  };
+  return attach_gradient(inputs, std::move(outputs), backward);
 }
 
 std::vector<Tensor> recompute_grad(
@@ -205,14 +218,13 @@ std::vector<Tensor> recompute_grad(
   {
     VariableWatcher watcher;
     outputs = f(inputs);
-    for (Tensor& t : outputs) t = identity(t);
     for (const Variable& v : watcher.variables()) {
       sources.emplace_back(v);
       recorded.push_back(v.handle());
     }
   }
-  const std::vector<TensorArg> args(recorded.begin(), recorded.end());
-  record_custom(args, outputs, [f, inputs, sources](std::span<const Gradient> grads) {
+  const RecordedBackward backward = [f, inputs,
+                                     sources](std::span<const Gradient> grads) {
     GradientTape tape({.watch_accessed_variables = false});
     for (const Source& source : sources) tape.watch(source);
     const std::vector<Tensor> again = f(inputs);
@@ -222,8 +234,8 @@ std::vector<Tensor> recompute_grad(
                                                             : zeros_like(again[i]));
     }
     return tape.gradient(again, sources, options);
-  });
-  return outputs;
+  };
+  return attach_gradient(recorded, std::move(outputs), backward);
 }
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 #include "run/graph_function.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,8 @@
 #include "graph/passes/fusion.h"
 #include "graph/rewriter.h"
 #include "graph/states.h"
+#include "plan/assignment.h"
+#include "plan/end_placement.h"
 #include "run/boundary.h"
 #include "run/graph_interpreter.h"
 #include "run/installed_plans.h"
@@ -18,6 +21,7 @@
 #include "tandem/device.h"
 #include "tensor/tensor_list.h"
 #include "tensor/variable_impl.h"
+#include "tensor/variable_scope.h"
 
 namespace tandem {
 
@@ -95,6 +99,16 @@ std::vector<char> find_made(const Graph& graph) {
   return made;
 }
 
+bool copies_between_devices(const PlannedGraph& planned) {
+  if (planned.plan.copies > 0) return true;
+  for (const auto& list : planned.subplans) {
+    for (const auto& sub : list) {
+      if (copies_between_devices(*sub)) return true;
+    }
+  }
+  return false;
+}
+
 // Parameters whose contents are part of the key are constants of the plan.
 Graph set_values(const Graph& graph, const std::vector<Tensor>& values) {
   GraphRewriter r(graph);
@@ -116,6 +130,7 @@ struct GraphFunction::Key {
   std::vector<Shape> variable_shapes;
   bool deterministic = false;
   int threads = 0;
+  CopyPolicy copies = CopyPolicy::kSilent;
 };
 
 struct GraphFunction::Compiled {
@@ -129,10 +144,14 @@ struct GraphFunction::Compiled {
   std::unique_ptr<Boundary> boundary;
   std::vector<StageInput> boundary_inputs, rest_inputs;
   std::unique_ptr<GraphFunction> rest;
+  Tensor variable;      // one of those that are held over the parts: they share a lock
+  bool writes = false;  // any of them
+  bool copies = false;  // between devices, here or in the parts that follow
 
   bool fits(std::span<const Tensor> arguments, const std::vector<char>& value_matters,
             const std::vector<Tensor>& open_variables) const;
   std::vector<Tensor> run(std::span<const Tensor> arguments);
+  std::vector<Tensor> run_parts(std::span<const Tensor> arguments);
 };
 
 bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
@@ -140,6 +159,7 @@ bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
                                    const std::vector<Tensor>& open_variables) const {
   if (key.deterministic != config::op_determinism_enabled()) return false;
   if (key.threads != Runtime::get().cpu().team()->threads()) return false;
+  if (copies && key.copies != config::get_device_policy()) return false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorImpl& t = *arguments[i].impl();
     const ArgumentKey& k = key.arguments[i];
@@ -158,8 +178,19 @@ bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
 }
 
 std::vector<Tensor> GraphFunction::Compiled::run(std::span<const Tensor> arguments) {
-  std::vector<Tensor> results = plans->current().run(arguments);
-  if (whole) return results;
+  return whole ? plans->current().run(arguments) : run_parts(arguments);
+}
+
+std::vector<Tensor> GraphFunction::Compiled::run_parts(
+    std::span<const Tensor> arguments) {
+  // No other call may write between the parts. They hold what they use themselves, too,
+  // which this thread then has already.
+  std::optional<VariableScope> hold;
+  if (variable.defined()) {
+    hold.emplace(variable_of(variable),
+                 writes ? VariableHold::Mode::kExclusive : VariableHold::Mode::kShared);
+  }
+  const std::vector<Tensor> results = plans->current().run(arguments);
   std::vector<Tensor> sizes;
   const auto gather = [&](const std::vector<StageInput>& inputs) {
     std::vector<Tensor> list;
@@ -211,6 +242,7 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
   Key key;
   key.deterministic = config::op_determinism_enabled();
   key.threads = Runtime::get().cpu().team()->threads();
+  key.copies = config::get_device_policy();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorImpl& t = *arguments[i].impl();
     ArgumentKey k{t.dtype, t.shape, t.device, {}};
@@ -236,6 +268,22 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
   return *compiled_.back();
 }
 
+namespace {
+
+// As TensorFlow logs functions: every op as it was traced, before any is fused away.
+void log_placement(const Graph& graph, const std::vector<Device*>& parameters) {
+  const Graph whole = inline_calls(graph);
+  const Assignment assignment = assign_devices(whole, parameters);
+  for (int32_t i = 0; i < whole.size(); ++i) {
+    const Node& n = whole.node(i);
+    const Device* device = assignment.devices[static_cast<size_t>(i)];
+    if (!n.op || !device) continue;
+    logging::line(fmt::format("{}: ({}): {}", n.name, n.op->name, device->full_name()));
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
     const Key& key, std::span<const Tensor> arguments) {
   auto made = std::make_unique<Compiled>();
@@ -255,6 +303,7 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
     devices.push_back(k.device);
   }
   Graph graph = specialize(set_values(*graph_, values), infos);
+  if (config::get_log_device_placement()) log_placement(graph, devices);
   const auto run_node = [](const Node& node, std::span<const Tensor> inputs) {
     const DeviceScope host("/CPU:0");
     return interpret_node(node, inputs);
@@ -270,18 +319,26 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
   }
   Stages stages = cut_stages(graph);
   if (options_.optimize) {
-    stages.planned = fuse(stages.planned, cpu_fusion_target(), &made->notes);
+    FusionTarget target = cpu_fusion_target();
+    target.end_allowed = end_keeps_device;
+    stages.planned = fuse(stages.planned, target, &made->notes);
   }
   made->optimize_ms = static_cast<double>(recorder::now_ns() - begin) / 1e6;
 
   PlanOptions plan;
   plan.deterministic = key.deterministic;
+  plan.copies = key.copies;
   plan.measure_kernels = options_.measure_kernels && options_.optimize;
   made->plans = std::make_unique<InstalledPlans>(std::move(stages.planned),
                                                  std::move(devices), plan);
   made->plan_ms = made->plans->current().planned().plan.plan_ms;
+  made->copies = copies_between_devices(made->plans->current().planned());
   made->whole = stages.whole;
   if (!stages.whole) {
+    for (const Node& n : graph.nodes()) {
+      if (n.kind == Node::Kind::kVariable) made->variable = n.constant;
+    }
+    made->writes = !graph.final_states().empty();
     made->boundary = std::make_unique<Boundary>(std::move(stages.boundary), options_);
     made->boundary_inputs = std::move(stages.boundary_inputs);
     made->rest_inputs = std::move(stages.rest_inputs);
@@ -295,6 +352,41 @@ void GraphFunction::check_count(std::span<const Tensor> arguments) const {
   if (arguments.size() == value_matters_.size()) return;
   throw InvalidArgumentError(fmt::format("{}: takes {} arguments, got {}", graph_->name(),
                                          value_matters_.size(), arguments.size()));
+}
+
+void move_results(std::vector<Tensor> results, std::span<Tensor> places,
+                  const std::string& function) {
+  if (results.size() != places.size()) {
+    throw ValueError(
+        fmt::format("{}: has {} results and was given {} places for them. "
+                    "Give one for each.",
+                    function, results.size(), places.size()));
+  }
+  std::move(results.begin(), results.end(), places.begin());
+}
+
+void GraphFunction::run(std::span<const Tensor> arguments, std::span<Tensor> results) {
+  const bool all = std::all_of(arguments.begin(), arguments.end(),
+                               [](const Tensor& t) { return t.defined(); });
+  if (all && results.size() == made_.size()) {
+    check_count(arguments);
+    const PauseRecording pause;
+    const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
+    Compiled& c = find(arguments);
+    Executable& plan = c.plans->current();
+    if (c.whole && plan.planned().graph->results().size() == results.size()) {
+      plan.run(arguments, results);
+      return;
+    }
+  }
+  move_results(run(arguments), results, graph_->name());
+}
+
+bool GraphFunction::replay_kernels(std::span<const Tensor> arguments, int64_t times) {
+  check_count(arguments);
+  const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
+  Compiled& c = find(arguments);
+  return c.whole && c.plans->current().replay_kernels(times);
 }
 
 std::vector<Tensor> GraphFunction::run(std::span<const Tensor> arguments) {

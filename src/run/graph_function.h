@@ -24,6 +24,10 @@ struct GraphFunctionOptions {
   int64_t max_plans = 64;
 };
 
+/// Puts results into their places; throws ValueError when there are more or fewer.
+void move_results(std::vector<Tensor> results, std::span<Tensor> places,
+                  const std::string& function);
+
 class GraphFunction {
  public:
   explicit GraphFunction(GraphPtr graph, GraphFunctionOptions options = {});
@@ -36,6 +40,8 @@ class GraphFunction {
   /// Arguments in the order of the parameters that are not states; results that are no
   /// states, undefined where the graph leaves one out. Nothing is recorded on tapes.
   std::vector<Tensor> run(std::span<const Tensor> arguments);
+  /// The same into places of the caller's, one per result.
+  void run(std::span<const Tensor> arguments, std::span<Tensor> results);
 
   // ---- Several plans for arguments of one kind (see run/installed_plans.h). Number 0 is
   // the function's own.
@@ -48,6 +54,8 @@ class GraphFunction {
   /// Calls that begin from now on use the plan of that number.
   void use(std::span<const Tensor> arguments, size_t number);
   size_t installed(std::span<const Tensor> arguments);
+  /// See Executable::replay_kernels; for arguments of the last call.
+  bool replay_kernels(std::span<const Tensor> arguments, int64_t times);
 
   /// About the last plan that was used; empty before the first.
   std::string explain() const;

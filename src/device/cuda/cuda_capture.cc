@@ -1,12 +1,30 @@
 // Captured work: recorded on a stream of its own (so that other threads may go on
-// submitting), made into a CUDA graph, launched on the stream it belongs to.
+// submitting), made into a CUDA graph, launched on the stream it belongs to. Steps that
+// do not depend on each other become branches of the graph.
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "base/flags.h"
+#include "device/capture_session.h"
+#include "device/cuda/copy_kernel.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/launch.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
 
 namespace {
+
+std::atomic<FindCopyKernel> found_copy_kernel{nullptr};
+
+/// A copy of the graph: what must be said again when its addresses change.
+struct CopyNode {
+  CUgraphNode node = nullptr;
+  CopyKernel kernel;
+  uint64_t bytes = 0;
+};
 
 /// The stream that capture happens on, and the graph until it is instantiated.
 struct Recording {
@@ -20,31 +38,120 @@ struct Recording {
   }
 };
 
+class CudaSession final : public CaptureSession {
+ public:
+  CudaSession(CudaDevice& device, CUstream stream) : device_(device), stream_(stream) {}
+
+  void begin(std::span<const int32_t> after) override {
+    if (serial()) return;
+    std::vector<CUgraphNode> nodes;
+    for (int32_t step : after) {
+      const auto& last = ends_[static_cast<size_t>(step)];
+      nodes.insert(nodes.end(), last.begin(), last.end());
+    }
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    check(driver().cuStreamUpdateCaptureDependencies(stream_, nodes.data(), nullptr,
+                                                     nodes.size(),
+                                                     CU_STREAM_SET_CAPTURE_DEPENDENCIES),
+          "ordering captured work");
+  }
+  void end() override { ends_.push_back(last_nodes()); }
+
+  int32_t copy(void* to, const void* from, size_t bytes) override {
+    CopyNode copy;
+    copy.kernel = copy_kernel(device_, bytes);
+    copy.bytes = bytes;
+    void* arguments[] = {&to, &from, &copy.bytes};
+    check(driver().cuLaunchKernel(copy.kernel.function, copy.kernel.blocks, 1, 1,
+                                  copy.kernel.threads, 1, 1, 0, stream_, arguments,
+                                  nullptr),
+          "recording a copy");
+    copy.node = last_nodes().at(0);
+    copies_.push_back(copy);
+    return static_cast<int32_t>(copies_.size() - 1);
+  }
+
+  std::vector<CopyNode> take_copies() { return std::move(copies_); }
+
+ private:
+  static bool serial() {
+    static const bool asked = env_bool("TANDEM_CAPTURE_SERIAL", false);
+    return asked;
+  }
+  /// What the next node would come after.
+  std::vector<CUgraphNode> last_nodes() const {
+    CUstreamCaptureStatus status{};
+    const CUgraphNode* nodes = nullptr;
+    size_t count = 0;
+    check(driver().cuStreamGetCaptureInfo(stream_, &status, nullptr, nullptr, &nodes,
+                                          nullptr, &count),
+          "looking at captured work");
+    return {nodes, nodes + count};
+  }
+
+  CudaDevice& device_;
+  CUstream stream_;
+  std::vector<std::vector<CUgraphNode>> ends_;  // by step
+  std::vector<CopyNode> copies_;
+};
+
 }  // namespace
 
-class CudaCaptured final : public Captured {
+void set_copy_kernel(FindCopyKernel find) { found_copy_kernel = find; }
+
+CopyKernel copy_kernel(CudaDevice& device, size_t bytes) {
+  const FindCopyKernel find = found_copy_kernel;
+  if (!find) throw InternalError("the CUDA plugin has no kernel for copies");
+  return find(device, bytes);
+}
+
+class CudaCaptured final : public Captured, public CapturedCopies {
  public:
-  CudaCaptured(CudaStream& stream, CudaDevice& device, CUgraphExec graph)
-      : stream_(stream), device_(device), graph_(graph) {}
+  CudaCaptured(CudaStream& stream, CudaDevice& device, CUgraph graph,
+               std::vector<CopyNode> copies)
+      : stream_(stream), device_(device), graph_(graph), copies_(std::move(copies)) {
+    if (const CUresult made = driver().cuGraphInstantiate(&exec_, graph_, 0)) {
+      driver().cuGraphDestroy(graph_);
+      check(made, "making a captured step");
+    }
+  }
   ~CudaCaptured() override {
     if (stream_.closed_) return;  // the process exits: the driver may be gone
     stream_.wait_quietly(last_);
     device_.activate();
-    driver().cuGraphExecDestroy(graph_);
+    driver().cuGraphExecDestroy(exec_);
+    driver().cuGraphDestroy(graph_);
   }
   TimePoint launch() override {
     const TimePoint point = stream_.submit([this](const StreamContext& context) {
-      check(driver().cuGraphLaunch(graph_, static_cast<CUstream>(context.native)),
+      check(driver().cuGraphLaunch(exec_, static_cast<CUstream>(context.native)),
             "launching a captured step");
     });
     last_ = point.sequence;
     return point;
   }
+  void set_copy(int32_t number, void* to, const void* from) override {
+    CopyNode& copy = copies_[static_cast<size_t>(number)];
+    void* arguments[] = {&to, &from, &copy.bytes};
+    CUDA_KERNEL_NODE_PARAMS params{};
+    params.func = copy.kernel.function;
+    params.gridDimX = copy.kernel.blocks;
+    params.gridDimY = params.gridDimZ = 1;
+    params.blockDimX = copy.kernel.threads;
+    params.blockDimY = params.blockDimZ = 1;
+    params.kernelParams = arguments;
+    device_.activate();
+    check(driver().cuGraphExecKernelNodeSetParams(exec_, copy.node, &params),
+          "giving a captured copy its addresses");
+  }
 
  private:
   CudaStream& stream_;
   CudaDevice& device_;
-  CUgraphExec graph_;
+  CUgraph graph_;  // names the nodes
+  CUgraphExec exec_ = nullptr;
+  std::vector<CopyNode> copies_;
   uint64_t last_ = 0;
 };
 
@@ -59,12 +166,17 @@ std::unique_ptr<Captured> CudaStream::capture(
   check(api.cuStreamBeginCapture(r.stream, CU_STREAM_CAPTURE_MODE_RELAXED),
         "beginning a capture");
   r.open = true;
-  task(context(r.stream));
+  std::vector<CopyNode> copies;
+  {
+    CudaSession session(device, r.stream);
+    const ProgrammaticLaunches launches(true);
+    task(context(r.stream));
+    copies = session.take_copies();
+  }
   r.open = false;
   check(api.cuStreamEndCapture(r.stream, &r.graph), "ending a capture");
-  CUgraphExec graph = nullptr;
-  check(api.cuGraphInstantiate(&graph, r.graph, 0), "making a captured step");
-  return std::make_unique<CudaCaptured>(*this, device, graph);
+  return std::make_unique<CudaCaptured>(*this, device, std::exchange(r.graph, nullptr),
+                                        std::move(copies));
 }
 
 }  // namespace tandem::cuda

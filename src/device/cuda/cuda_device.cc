@@ -221,7 +221,7 @@ TimePoint CudaDevice::copy_to_host(CudaStream& stream, void* to, const void* fro
                                        static_cast<CUstream>(context.native)),
             "copying from the GPU");
     });
-    pinned_.lend(block, stream, done.sequence);
+    pinned_.lend(block, stream, done.sequence, /*returns=*/true);
     stream.when_done(done.sequence, [this, block, to, at, n] {
       std::memcpy(static_cast<std::byte*>(to) + at, block, n);
       pinned_.release(block);

@@ -17,6 +17,8 @@ namespace tandem::cuda {
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamQuery) X(cuStreamSynchronize)           \
   X(cuStreamWaitEvent) X(cuStreamBeginCapture) X(cuStreamEndCapture)                     \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery)                    \
+  X(cuStreamGetCaptureInfo) X(cuStreamUpdateCaptureDependencies)                         \
+  X(cuGraphExecKernelNodeSetParams) X(cuGraphNodeGetType) X(cuLaunchKernelEx)            \
   X(cuEventSynchronize) X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphDestroy)         \
   X(cuGraphExecDestroy) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemCreate)        \
   X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)                            \

@@ -33,7 +33,16 @@ std::byte* PinnedPool::acquire() {
     lock.unlock();
     oldest.stream->wait_quietly(oldest.sequence);
     lock.lock();
-    // Unless its ending, or another waiter, has freed it already.
+    if (oldest.returns) {
+      // Waiting ran its ending, unless another thread has yet to register it: until then
+      // the contents are still wanted.
+      const bool gone = std::none_of(lent_.begin(), lent_.end(), [&](const Lent& l) {
+        return l.block == oldest.block;
+      });
+      if (!gone) idle_changed_.wait_for(lock, std::chrono::milliseconds(1));
+      continue;
+    }
+    // Unless another waiter has freed it already.
     const auto same = std::find_if(lent_.begin(), lent_.end(), [&](const Lent& l) {
       return l.block == oldest.block && l.sequence == oldest.sequence &&
              l.stream == oldest.stream;
@@ -45,9 +54,10 @@ std::byte* PinnedPool::acquire() {
   }
 }
 
-void PinnedPool::lend(std::byte* block, CudaStream& stream, uint64_t sequence) {
+void PinnedPool::lend(std::byte* block, CudaStream& stream, uint64_t sequence,
+                      bool returns) {
   std::lock_guard lock(mutex_);
-  lent_.push_back({block, &stream, sequence});
+  lent_.push_back({block, &stream, sequence, returns});
   idle_changed_.notify_one();
 }
 

@@ -21,8 +21,10 @@ class PinnedPool {
 
   /// A block that nobody uses.
   std::byte* acquire();
-  /// The block is on its way in work of `stream` up to `sequence`.
-  void lend(std::byte* block, CudaStream& stream, uint64_t sequence);
+  /// The block is on its way in work of `stream` up to `sequence`, and free afterwards;
+  /// or, when `returns`, once its user has taken its contents and called release().
+  void lend(std::byte* block, CudaStream& stream, uint64_t sequence,
+            bool returns = false);
   /// Nobody uses the block any more.
   void release(std::byte* block);
 
@@ -31,6 +33,7 @@ class PinnedPool {
     std::byte* block;
     CudaStream* stream;
     uint64_t sequence;
+    bool returns;
   };
   std::mutex mutex_;
   std::condition_variable idle_changed_;

@@ -172,6 +172,38 @@ TEST(SideLanes, HaveCoresOfTheirOwn) {
   }
 }
 
+// By the recorder: a step of one lane begins before one of the other has ended.
+TEST(SideLanes, RunAtTheSameTime) {
+  constexpr int64_t kLarge = 256;
+  const Graph graph = trace({{DType::kFloat32, {kLarge, kLarge}}},
+                            [](const Tensors& x) { return towers_of(x, 8); });
+  Executable both(plan_of(graph, with(Branches::kAlways)));
+  const Tensor x = random::stateless_normal({kLarge, kLarge}, {1, 2}) * 0.1f;
+  both.run({&x, 1});
+  bool together = false;
+  // Another program may hold the second core for the time of a call.
+  for (int call = 0; call < 200 && !together; ++call) {
+    start_recording();
+    both.run({&x, 1});
+    std::vector<RecordedEvent> lanes[2];
+    for (RecordedEvent& e : stop_recording()) {
+      if (e.kind != "op") continue;
+      if (e.lane.starts_with("CPU:0/1"))
+        lanes[0].push_back(std::move(e));
+      else if (e.lane.starts_with("CPU:0/2"))
+        lanes[1].push_back(std::move(e));
+    }
+    ASSERT_FALSE(lanes[0].empty());
+    ASSERT_FALSE(lanes[1].empty());
+    for (const RecordedEvent& a : lanes[0]) {
+      for (const RecordedEvent& b : lanes[1]) {
+        together |= a.begin < b.end && b.begin < a.end;
+      }
+    }
+  }
+  EXPECT_TRUE(together);
+}
+
 TEST(SideLanes, AFailureInOneBranchIsTheCallsAndLeavesVariablesAlone) {
   Variable v(zeros({kSize, kSize}));
   const Graph graph = trace({{DType::kFloat32, {kSize, kSize}}, {DType::kInt32, {2}}},

@@ -1,6 +1,7 @@
 // Compiled functions: signatures, variables, results, gradients, errors, threads.
 #include "tandem/function.h"
 
+#include <algorithm>
 #include <limits>
 #include <thread>
 
@@ -423,6 +424,36 @@ TEST(Function, LoopsExchangeLists) {
   }
 }
 
+// ---- Placement
+
+TEST(Function, AScopeWithoutItsDeviceIsRefusedWhenPlacementIsHard) {
+  auto f = function([](Tensor x) {
+    Tensor there;
+    {
+      const DeviceScope scope("/GPU:42");
+      there = square(x);
+    }
+    const DeviceScope scope("/CPU:0");
+    return reduce_mean(there);
+  });
+  EXPECT_EQ(f(constant({1.f, 3.f})).item<float>(), 5.f);  // soft: another device
+  config::set_soft_device_placement(false);
+  auto hard = function([](Tensor x) {
+    const DeviceScope scope("/GPU:42");
+    return square(x);
+  });
+  try {
+    hard(constant({1.f, 3.f})).wait();
+    ADD_FAILURE() << "it ran";
+  } catch (const InvalidArgumentError& e) {
+    const std::string words = e.what();
+    EXPECT_NE(words.find("explicitly assigned to /device:GPU:42"), std::string::npos)
+        << words;
+    EXPECT_NE(words.find("available devices are"), std::string::npos) << words;
+  }
+  config::set_soft_device_placement(true);
+}
+
 // ---- Writes and sizes
 
 TEST(Function, AVariableMayChangeItsShape) {
@@ -451,5 +482,41 @@ TEST(Function, AFailureAfterSizesAreKnownChangesNothing) {
   EXPECT_EQ(v.read().to_vector<float>(), Floats({2, 3}));
 }
 
+// A branch that writes one variable reads another, which is written after it.
+TEST(Function, ABranchReadsWhatIsWrittenLater) {
+  Variable v(constant(1.0)), w(constant(0.0));
+  const auto step = function([&](Tensor p) {
+    cond(
+        p,
+        [&] {
+          w.assign(v.read() * 10.0);
+          return w.read();
+        },
+        [&] {
+          w.assign(v.read());
+          return w.read();
+        });
+    v.assign_add(constant(1.0));
+  });
+  step(constant(true));
+  EXPECT_EQ(w.read().item<double>(), 10);
+  step(constant(false));
+  EXPECT_EQ(w.read().item<double>(), 2);
+  EXPECT_EQ(v.read().item<double>(), 3);
+}
+
+// As in TensorFlow's executor; in the threads of the team, too.
+TEST(Function, DenormalsAreZero) {
+  const DeviceScope cpu("/CPU:0");
+  const auto half = function([](Tensor x) { return x * 0.5; });
+  for (const int64_t n : {int64_t{3}, int64_t{1} << 20}) {
+    const std::vector<float> values =
+        half(fill(Shape{n}, constant(2e-38f))).to_vector<float>();
+    EXPECT_EQ(std::count(values.begin(), values.end(), 0.0f), n);
+  }
+  EXPECT_GT((constant(2e-38f) * 0.5).item<float>(), 0);  // outside they are numbers
+}
+
 }  // namespace
+
 }  // namespace tandem

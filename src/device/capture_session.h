@@ -1,0 +1,46 @@
+// What a native device offers while it records work (Stream::capture): steps that come
+// after some of those before instead of after all of them, and copies whose addresses may
+// change from launch to launch. The session of a recording is the thread's current one
+// while the recorded task runs; it ends with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tandem {
+
+class CaptureSession {
+ public:
+  /// Of this thread; null while nothing is recorded, or by a device that has none.
+  static CaptureSession* current() { return t_current; }
+
+  /// What is enqueued until end() comes after these steps of the session, and after no
+  /// others. Steps are numbered from 0 in the order in which they begin.
+  virtual void begin(std::span<const int32_t> after) = 0;
+  virtual void end() = 0;
+  /// A copy inside the device, as part of the step under way. Copies are numbered from 0.
+  virtual int32_t copy(void* to, const void* from, size_t bytes) = 0;
+
+ protected:
+  CaptureSession() : outer_(t_current) { t_current = this; }
+  CaptureSession(const CaptureSession&) = delete;
+  CaptureSession& operator=(const CaptureSession&) = delete;
+  ~CaptureSession() { t_current = outer_; }
+
+ private:
+  static inline thread_local CaptureSession* t_current = nullptr;
+  CaptureSession* outer_;
+};
+
+/// What Captured work of such a device also is.
+class CapturedCopies {
+ public:
+  /// From the next launch on.
+  virtual void set_copy(int32_t number, void* to, const void* from) = 0;
+
+ protected:
+  ~CapturedCopies() = default;
+};
+
+}  // namespace tandem

@@ -1,0 +1,70 @@
+#include "device/cuda/launch.h"
+
+#include <algorithm>
+
+#include "base/flags.h"
+#include "device/cuda/cuda_device.h"
+
+namespace tandem::cuda {
+
+namespace {
+
+thread_local bool t_allowed = false;
+constexpr int kFirstArch = 90;
+
+bool switched_on() {
+  static const bool on = env_bool("TANDEM_PROGRAMMATIC_LAUNCH", true);
+  return on;
+}
+
+/// Only kernels can be overlapped with: copies and fills say when they are over.
+bool after_kernels(CUstream stream) {
+  CUstreamCaptureStatus status{};
+  const CUgraphNode* nodes = nullptr;
+  size_t count = 0;
+  if (driver().cuStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &nodes, nullptr,
+                                      &count) ||
+      status != CU_STREAM_CAPTURE_STATUS_ACTIVE) {
+    return false;
+  }
+  return count > 0 && std::all_of(nodes, nodes + count, [](CUgraphNode node) {
+           CUgraphNodeType type{};
+           return driver().cuGraphNodeGetType(node, &type) == CUDA_SUCCESS &&
+                  type == CU_GRAPH_NODE_TYPE_KERNEL;
+         });
+}
+
+}  // namespace
+
+ProgrammaticLaunches::ProgrammaticLaunches(bool allowed) : outer_(t_allowed) {
+  t_allowed = allowed && switched_on();
+}
+ProgrammaticLaunches::~ProgrammaticLaunches() { t_allowed = outer_; }
+
+void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction function,
+                   const LaunchShape& s, void** arguments) {
+  if (!t_allowed || device.arch() < kFirstArch || !after_kernels(stream)) {
+    check(driver().cuLaunchKernel(function, s.x, s.y, s.z, s.threads, s.threads_y, 1,
+                                  s.shared, stream, arguments, nullptr),
+          "launching a kernel");
+    return;
+  }
+  CUlaunchAttribute early{};
+  early.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  early.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config{};
+  config.gridDimX = s.x;
+  config.gridDimY = s.y;
+  config.gridDimZ = s.z;
+  config.blockDimX = s.threads;
+  config.blockDimY = s.threads_y;
+  config.blockDimZ = 1;
+  config.sharedMemBytes = s.shared;
+  config.hStream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  check(driver().cuLaunchKernelEx(&config, function, arguments, nullptr),
+        "launching a kernel");
+}
+
+}  // namespace tandem::cuda

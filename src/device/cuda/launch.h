@@ -1,0 +1,34 @@
+// Launching a kernel. Inside a recording a kernel may be made ready while the ones before
+// it still run (programmatic dependent launch, compute capability 9.0 and newer): every
+// kernel of ours begins by waiting for them (kernels/cuda/program.cc), so this changes
+// nothing but the time between two kernels. Any thread.
+#pragma once
+
+#include "device/cuda/driver.h"
+
+namespace tandem::cuda {
+
+class CudaDevice;
+
+struct LaunchShape {
+  unsigned x = 1, y = 1, z = 1;
+  unsigned threads = 256, threads_y = 1;
+  unsigned shared = 0;
+};
+
+void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction function,
+                   const LaunchShape& shape, void** arguments);
+
+/// While it lives, recordings of this thread may use such launches.
+class ProgrammaticLaunches {
+ public:
+  explicit ProgrammaticLaunches(bool allowed);
+  ProgrammaticLaunches(const ProgrammaticLaunches&) = delete;
+  ProgrammaticLaunches& operator=(const ProgrammaticLaunches&) = delete;
+  ~ProgrammaticLaunches();
+
+ private:
+  bool outer_;
+};
+
+}  // namespace tandem::cuda
