@@ -1,10 +1,12 @@
 // Streams, points in time and captured work of a real GPU.
+#include <atomic>
 #include <thread>
 
 #include "device/copy.h"
 #include "device/cuda/driver.h"
 #include "gpu/gpu.h"
 #include "tandem/error.h"
+#include "tandem/tandem.h"
 
 namespace tandem::testing {
 namespace {
@@ -74,6 +76,25 @@ TEST_F(CudaStreams, SeveralThreadsSubmit) {
   EXPECT_EQ(read(*gpu, a.address, 1 << 20, gpu->compute().now()),
             std::vector<uint8_t>(1 << 20, 7));
   gpu->allocator().free(a, {});
+}
+
+// More copies at once than there are page-locked blocks: nobody gets a block whose
+// contents somebody still has to take.
+TEST_F(CudaStreams, ManyThreadsCopyAtOnce) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 24; ++t) {
+    threads.emplace_back([&, t] {
+      const DeviceScope scope("/GPU:0");
+      for (int i = 0; i < 200; ++i) {
+        const auto k = static_cast<float>(t * 1000 + i);
+        const Tensor x = constant({k, k + 1, k + 2});
+        if (x.to_vector<float>() != std::vector<float>{k, k + 1, k + 2}) ++wrong;
+      }
+    });
+  }
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(CudaStreams, CapturedWorkReplays) {

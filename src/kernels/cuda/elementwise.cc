@@ -96,6 +96,7 @@ void run_elementwise(const ElementwisePlan& p, const StreamContext& stream,
   if (p.n == 0) return;
   uint64_t words[kMaxWords];
   std::copy(p.words.begin(), p.words.end(), words);
+  words[ElementwiseWords{p.inputs, p.outputs}.guard()] = guard_of(stream);
   bool aligned = p.lanes > 1;
   const int pointers = p.inputs + p.outputs;
   for (int i = 0; i < pointers; ++i) {

@@ -53,7 +53,7 @@ std::string body_text(const FusedProgram& p) {
 /// Pointers of the inputs and outputs, values of single elements, count and `fail`.
 std::string opening(const FusedProgram& p, const ElementwiseForm& form) {
   const ElementwiseWords w{p.num_inputs, static_cast<int>(p.outputs.size())};
-  std::string text;
+  std::string text = fmt::format("  if (stopped(a.w[{}])) return;\n", w.guard());
   for (int32_t i = 0; i < p.num_inputs; ++i) {
     text += fmt::format("  const {0}* p{1} = (const {0}*)a.w[{1}];\n", storage(p, i), i);
     if (is_scalar(form, i)) text += fmt::format("  const auto s{0} = get(p{0}[0]);\n", i);

@@ -31,7 +31,8 @@ struct ElementwiseWords {
   int count() const { return inputs + outputs; }
   int flags() const { return count() + 1; }
   int site() const { return count() + 2; }
-  int dims() const { return count() + 3; }
+  int guard() const { return count() + 3; }
+  int dims() const { return count() + 4; }
   int strides(int input, int rank) const { return dims() + rank * (1 + input); }
   int total(int rank) const { return dims() + rank * (1 + inputs); }
 };

@@ -20,17 +20,28 @@ class Kernels {
 /// The dtypes of T for which an elementwise op has a kernel.
 DTypeMask expression_dtypes(const OpDef& op);
 
+void register_attention(Kernels& kernels);
+void register_conv(Kernels& kernels);
+/// Tells the device how to copy inside a recording.
+void register_copy();
 void register_cross_entropy(Kernels& kernels);
+void register_diag(Kernels& kernels);
 void register_elementwise(Kernels& kernels);
 void register_fused(Kernels& kernels);
 void register_gather(Kernels& kernels);
 void register_make(Kernels& kernels);
 void register_matmul(Kernels& kernels);
 void register_move(Kernels& kernels);
+void register_norm(Kernels& kernels);
+void register_pool(Kernels& kernels);
 void register_random(Kernels& kernels);
 void register_reduce(Kernels& kernels);
+void register_scan(Kernels& kernels);
 void register_scatter(Kernels& kernels);
+void register_segment(Kernels& kernels);
+void register_small_product(Kernels& kernels);
 void register_softmax(Kernels& kernels);
+void register_sort(Kernels& kernels);
 void register_state(Kernels& kernels);
 
 }  // namespace tandem::cuda

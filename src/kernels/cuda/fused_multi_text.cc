@@ -9,14 +9,17 @@
 
 namespace tandem::cuda {
 
-std::string multi_text(const FusedProgram& p, uint32_t scalars) {
+std::string multi_text(const FusedProgram& p, uint32_t scalars, int words) {
   const int pointers = p.num_inputs + static_cast<int>(p.outputs.size());
   const int lanes = vector_elements(p, {.scalars = scalars});
   const auto scalar = [&](int32_t i) { return (scalars >> i & 1) != 0; };
   std::string text = text_prefix(program_needs_special(p));
-  text += fmt::format("struct Args {{ u64 w[{}]; }};\n", kMultiWords);
+  text += fmt::format("struct Args {{ u64 w[{}]; }};\n", words);
   text += "extern \"C\" __global__ void __launch_bounds__(256) multi(const Args a) {\n";
-  text += fmt::format("  const u64* g = a.w + 2 + (i64)blockIdx.y * {};\n", pointers + 1);
+  // Asked first and looked at last: meanwhile the inputs are on their way.
+  text += "  const bool stop = stopped(a.w[2]);\n";
+  text += fmt::format("  const u64* g = a.w + {} + (i64)blockIdx.y * {};\n", kMultiHead,
+                      pointers + 1);
   text += "  int fail = 0;\n  u64 together = 0;\n";
   std::string body, stores;
   for (int32_t i = 0; i < p.num_inputs; ++i) {
@@ -44,6 +47,7 @@ std::string multi_text(const FusedProgram& p, uint32_t scalars) {
           vectors ? fmt::format("x{}.v[e]", i) : fmt::format("p{}[i]", i));
     }
     inner += instruction_lines(p);
+    if (!vectors) inner += "    if (stop) return;\n";
     for (size_t k = 0; k < p.outputs.size(); ++k) {
       inner +=
           fmt::format("    {} = put<{}>(v{});\n",
@@ -66,6 +70,7 @@ std::string multi_text(const FusedProgram& p, uint32_t scalars) {
   }
   text += fmt::format("#pragma unroll\n    for (int e = 0; e < {}; ++e) {{\n", lanes) +
           loop(true) + "    }\n";
+  text += "    if (stop) return;\n";
   for (size_t k = 0; k < p.outputs.size(); ++k) {
     text += fmt::format("    ((vec<{0}, {1}>*)q{2})[j] = y{2};\n",
                         type_text(p.dtype(p.outputs[k])), lanes, k);

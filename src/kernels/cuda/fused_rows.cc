@@ -119,9 +119,11 @@ FusedPlan plan_fused(Device* device, const FusedProgram& program,
   };
   const bool row_outputs =
       !std::all_of(program.outputs.begin(), program.outputs.end(), reduced_away);
-  if (row_outputs || (later && !row_values.empty())) p.rows = find("rows");
+  if ((row_outputs && !one_pass(program, form)) || (later && !row_values.empty())) {
+    p.rows = find("rows");
+  }
   // Enough blocks for the GPU, and enough rows in each.
-  const int64_t busy = gpu.multiprocessors() * int64_t{4};
+  const int64_t busy = gpu.multiprocessors() * int64_t{2};
   const int64_t tiles = std::max<int64_t>(1, (p.column_count + 31) / 32);
   p.parts = all_values.empty()
                 ? std::clamp<int64_t>(std::min(busy / tiles, p.row_count / 64), 1, 1024)
@@ -153,6 +155,7 @@ void run_fused(const FusedPlan& p, const StreamContext& stream, void* const* inp
   for (int k = 0; k < p.outputs; ++k) {
     words[p.inputs + k] = reinterpret_cast<uint64_t>(outputs[k]);
   }
+  words[p.places.guard()] = guard_of(stream);
   const auto base = reinterpret_cast<uint64_t>(workspace);
   words[p.places.row_values()] = base;
   words[p.places.columns_part()] = base + p.columns_at;
@@ -169,12 +172,14 @@ void run_fused(const FusedPlan& p, const StreamContext& stream, void* const* inp
   if (p.columns.function && p.column_count > 0) {
     const int64_t tiles = (p.column_count + 31) / 32;
     launch_raw(p.columns, stream, {.x = blocks(tiles * p.parts)}, arguments);
-    launch_raw(p.finish_columns, stream, grid_for(p.finish_columns, p.column_count),
-               arguments);
+    if (p.parts > 1) {
+      launch_raw(p.finish_columns, stream, {.x = blocks(tiles), .threads = 1024},
+                 arguments);
+    }
   }
   if (p.all.function) {
     launch_raw(p.all, stream, {.x = blocks(p.parts)}, arguments);
-    launch_raw(p.finish_all, stream, {.x = 1, .threads = 1}, arguments);
+    if (p.parts > 1) launch_raw(p.finish_all, stream, {.x = 1}, arguments);
   }
 }
 
@@ -211,23 +216,30 @@ std::optional<MultiPlan> plan_multi(Device* device, const FusedProgram& program,
   auto& gpu = static_cast<CudaDevice&>(*device);
   gpu.activate();
   p.flags = gpu.flags();
+  // An argument is part of every launch: no longer than it must be, but of few lengths,
+  // since each is a text of its own.
+  const auto per = static_cast<int64_t>(k + m + 1);
+  int64_t words = 64;
+  while (words < kMultiWords && words < kMultiHead + groups * per) words *= 2;
+  p.words = static_cast<int>(std::min<int64_t>(words, kMultiWords));
   p.function = find_function(device, "FusedMulti",
-                             multi_text(program, scalars.value_or(0)), "multi");
+                             multi_text(program, scalars.value_or(0), p.words), "multi");
   return p;
 }
 
 void run_multi(const MultiPlan& p, const StreamContext& stream, void* const* inputs,
                void* const* outputs) {
   const size_t per = static_cast<size_t>(p.inputs + p.outputs + 1);
-  const size_t most = (kMultiWords - 2) / per;
+  const size_t most = (static_cast<size_t>(p.words) - kMultiHead) / per;
   uint64_t words[kMultiWords];
   for (size_t first = 0; first < p.counts.size(); first += most) {
     const size_t count = std::min(most, p.counts.size() - first);
     words[0] = p.flags;
     words[1] = 0;
+    words[2] = guard_of(stream);
     int64_t largest = 0;
     for (size_t g = 0; g < count; ++g) {
-      uint64_t* to = words + 2 + g * per;
+      uint64_t* to = words + kMultiHead + g * per;
       const size_t group = first + g;
       for (int i = 0; i < p.inputs; ++i) {
         *to++ = reinterpret_cast<uint64_t>(

@@ -34,6 +34,7 @@ struct MultiPlan {
   int inputs = 0, outputs = 0;
   std::vector<int64_t> counts;  // elements of each group
   CUdeviceptr flags = 0;
+  int words = 0;  // of the argument
 };
 /// Nothing when the groups do not have one form: each is then a plan of its own.
 std::optional<MultiPlan> plan_multi(Device* device, const FusedProgram& program,

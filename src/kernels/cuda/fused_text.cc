@@ -45,6 +45,22 @@ std::vector<FusedValueForm> value_forms(const FusedProgram& p, const FusedForm& 
   return forms;
 }
 
+bool one_pass(const FusedProgram& p, const FusedForm& form) {
+  const auto columns = values_of(p, Kind::kColumnReduce);
+  const auto all = values_of(p, Kind::kAllReduce);
+  if (!values_of(p, Kind::kRowReduce).empty() || (columns.empty() && all.empty())) {
+    return false;
+  }
+  for (size_t k = 0; k < p.outputs.size(); ++k) {
+    const auto is = [&](int32_t v) { return v == p.outputs[k]; };
+    if (!form.full_output[k] && std::none_of(columns.begin(), columns.end(), is) &&
+        std::none_of(all.begin(), all.end(), is)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 namespace {
 
 const char* combine_text(const std::string& op) {
@@ -138,7 +154,7 @@ class Writer {
   }
 
   std::string pointers() const {
-    std::string text;
+    std::string text = fmt::format("  if (stopped(a.w[{}])) return;\n", w_.guard());
     for (int32_t i = 0; i < p_.num_inputs; ++i) {
       text += fmt::format("  const {0}* p{1} = (const {0}*)a.w[{1}];\n", storage(i), i);
     }
@@ -278,10 +294,16 @@ class Writer {
     return text;
   }
 
-  /// One element in the kernels over columns: everything the reductions need.
-  std::string element(const std::vector<int32_t>& reductions) const {
+  /// One element in the kernels over columns: everything the reductions need, and the
+  /// full outputs where `writes`.
+  std::string element(const std::vector<int32_t>& reductions, bool writes) const {
     std::vector<int32_t> arguments;
     for (int32_t v : reductions) arguments.push_back(instruction(v).arguments[0]);
+    for (size_t k = 0; writes && k < p_.outputs.size(); ++k) {
+      if (form_.full_output[k] && !reduced(p_.outputs[k])) {
+        arguments.push_back(p_.outputs[k]);
+      }
+    }
     const std::vector<bool> need = needed(arguments);
     const auto kept = values_of(p_, Kind::kRowReduce);
     std::string text = "      lead_at(a, r, at);\n";
@@ -296,7 +318,13 @@ class Writer {
       text += fmt::format("      s{0} = ({1})(s{0}, {2});\n", v,
                           combine_text(instruction(v).op), argument(v));
     }
-    return text;
+    return writes ? text + stores(true) : text;
+  }
+
+  /// The value of a reduction over columns or over everything.
+  bool reduced(int32_t v) const {
+    return v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
+                                  instruction(v).kind == Kind::kAllReduce);
   }
 
   std::string starts(const std::vector<int32_t>& reductions) const {
@@ -320,35 +348,44 @@ class Writer {
         "    const i64 end = col >= cols ? 0 : limit < rows ? limit : rows;\n",
         w_.parts());
     text += starts(reductions);
+    text += "#pragma unroll 4\n";
     text += "    for (i64 r = begin + threadIdx.x / 32; r < end; r += 8) {\n";
-    text += element(reductions) + "    }\n";
+    text += element(reductions, one_pass(p_, form_)) + "    }\n";
     for (size_t k = 0; k < reductions.size(); ++k) {
       const int32_t v = reductions[k];
-      text += fmt::format(
-          "    s{0} = column_reduce(s{0}, {1});\n"
-          "    if (threadIdx.x < 32 && col < cols) *({2}*)(a.w[{3}] + (({4} * parts + "
-          "part) "
-          "* cols + col) * 16) = s{0};\n",
-          v, combine_text(instruction(v).op), compute(v), w_.columns_part(), k);
+      text += fmt::format("    s{0} = column_reduce(s{0}, {1});\n", v,
+                          combine_text(instruction(v).op));
+      text += "    if (threadIdx.x < 32 && col < cols) {\n";
+      text += partial(v, k, w_.columns_part(), "cols", "col", "rows") + "    }\n";
     }
     return text + "  }\n" + report();
   }
 
+  /// A block per 32 columns, 32 threads to a column.
   std::string finish_columns(const std::vector<int32_t>& reductions) const {
     std::string text =
-        "extern \"C\" __global__ void __launch_bounds__(256) finish_columns(const Args "
-        "a) "
-        "{\n" +
+        "extern \"C\" __global__ void __launch_bounds__(1024) finish_columns(const Args "
+        "a) {\n" +
         pointers();
     text += fmt::format("  const i64 parts = (i64)a.w[{}];\n", w_.parts());
-    text += "  for (i64 col = global_thread(); col < cols; col += global_threads()) {\n";
+    text +=
+        "  for (i64 tile = blockIdx.x; tile < (cols + 31) / 32; tile += gridDim.x) {\n"
+        "    const i64 col = tile * 32 + threadIdx.x % 32;\n"
+        "    const i64 end = col < cols ? parts : 0;\n";
     for (size_t k = 0; k < reductions.size(); ++k) {
-      text += finish_one(reductions[k], k, w_.columns_part(), "cols", "col", "rows");
+      const int32_t v = reductions[k];
+      text += share(v, k, w_.columns_part(), "cols", "col", "threadIdx.x / 32",
+                    "blockDim.x / 32");
+      text += fmt::format(
+          "    s{0} = column_reduce(s{0}, {1});\n    if (threadIdx.x < 32 && col < cols) "
+          "{{\n{2}    }}\n",
+          v, combine_text(instruction(v).op), results(v, "col", "rows"));
     }
     return text + "  }\n}\n";
   }
 
   std::string all_kernel(const std::vector<int32_t>& reductions) const {
+    const bool writes = one_pass(p_, form_) && values_of(p_, Kind::kColumnReduce).empty();
     std::string text =
         "extern \"C\" __global__ void __launch_bounds__(256) all(const Args a) {\n" +
         pointers();
@@ -363,45 +400,69 @@ class Writer {
     text +=
         "    for (i64 e = begin + threadIdx.x; e < end; e += blockDim.x) {\n"
         "      const i64 r = e / cols, col = e % cols;\n";
-    text += element(reductions) + "    }\n";
+    text += element(reductions, writes) + "    }\n";
     for (size_t k = 0; k < reductions.size(); ++k) {
       const int32_t v = reductions[k];
-      text += fmt::format(
-          "    s{0} = block_reduce(s{0}, {1});\n"
-          "    if (threadIdx.x == 0) *({2}*)(a.w[{3}] + ({4} * parts + part) * 16) = "
-          "s{0};\n",
-          v, combine_text(instruction(v).op), compute(v), w_.all_part(), k);
+      text += fmt::format("    s{0} = block_reduce(s{0}, {1});\n", v,
+                          combine_text(instruction(v).op));
+      text += "    if (threadIdx.x == 0) {\n";
+      text += partial(v, k, w_.all_part(), "1", "0", "(rows * cols)") + "    }\n";
     }
     return text + "  }\n" + report();
   }
 
+  /// One block.
   std::string finish_all(const std::vector<int32_t>& reductions) const {
     std::string text =
-        "extern \"C\" __global__ void finish_all(const Args a) {\n" + pointers();
-    text += fmt::format("  const i64 parts = (i64)a.w[{}];\n  {{\n", w_.parts());
+        "extern \"C\" __global__ void __launch_bounds__(256) finish_all(const Args a) "
+        "{\n" +
+        pointers();
+    text += fmt::format("  const i64 parts = (i64)a.w[{}], end = parts;\n", w_.parts());
     for (size_t k = 0; k < reductions.size(); ++k) {
-      text += finish_one(reductions[k], k, w_.all_part(), "1", "0", "(rows * cols)");
+      const int32_t v = reductions[k];
+      text += share(v, k, w_.all_part(), "1", "0", "threadIdx.x", "blockDim.x");
+      text += fmt::format(
+          "    s{0} = block_reduce(s{0}, {1});\n    if (threadIdx.x == 0) {{\n{2}    "
+          "}}\n",
+          v, combine_text(instruction(v).op), results(v, "0", "(rows * cols)"));
     }
-    return text + "  }\n}\n";
+    return text + "}\n";
   }
 
-  /// The parts of one reduction in order, into every output that is it.
-  std::string finish_one(int32_t v, size_t k, int part_word, const char* width,
-                         const char* at, const char* n) const {
-    const std::string place =
-        fmt::format("*(const {}*)(a.w[{}] + (({} * parts + part) * {} + {}) * 16)",
-                    compute(v), part_word, k, width, at);
-    std::string text = fmt::format(
-        "    {{ {0} s = {1};\n      for (i64 part = 0; part < parts; ++part) s = "
-        "({2})(s, "
-        "{3});\n",
-        compute(v), initial(v), combine_text(instruction(v).op), place);
+  std::string part_place(int32_t v, size_t k, int part_word, const char* width,
+                         const char* at) const {
+    return fmt::format("(({}*)(a.w[{}] + (({} * parts + part) * {} + {}) * 16))",
+                       compute(v), part_word, k, width, at);
+  }
+
+  /// What a block has added up goes to the parts, or is the result if there is one part.
+  std::string partial(int32_t v, size_t k, int part_word, const char* width,
+                      const char* at, const char* n) const {
+    return fmt::format(
+        "      if (parts > 1) {{\n        *{} = s{};\n      }} else {{\n{}"
+        "      }}\n",
+        part_place(v, k, part_word, width, at), v, results(v, at, n));
+  }
+
+  /// A thread's share of the parts, in order, as s{v}.
+  std::string share(int32_t v, size_t k, int part_word, const char* width, const char* at,
+                    const char* first, const char* by) const {
+    return fmt::format(
+        "    {0} s{1} = {2};\n    for (i64 part = {3}; part < end; part += {4}) s{1} = "
+        "({5})(s{1}, *{6});\n",
+        compute(v), v, initial(v), first, by, combine_text(instruction(v).op),
+        part_place(v, k, part_word, width, at));
+  }
+
+  /// A finished reduction into every output that is it.
+  std::string results(int32_t v, const char* at, const char* n) const {
+    std::string text;
     for (size_t o = 0; o < p_.outputs.size(); ++o) {
       if (p_.outputs[o] != v) continue;
       text += fmt::format("      q{}[{}] = put<{}>({});\n", o, at, storage(v),
-                          finished(v, "s", n));
+                          finished(v, fmt::format("s{}", v), n));
     }
-    return text + "    }\n";
+    return text;
   }
 
   const FusedProgram& p_;

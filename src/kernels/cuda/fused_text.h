@@ -1,7 +1,8 @@
 // The text of fused programs with reductions. Three kernels at most: `rows` (one block
-// per row: row reductions, then full and row outputs), `columns` and `all` (partial sums
-// of column and whole reductions) with `finish_columns` and `finish_all`, which put the
-// parts together in order. Pure functions; any thread.
+// per row: row reductions, then full and row outputs), `columns` and `all` (sums of
+// columns and of everything, and full outputs where there are no row reductions) with
+// `finish_columns` and `finish_all`, which put the parts together in a fixed order; a sum
+// of one part needs neither. Pure functions; any thread.
 #pragma once
 
 #include <string>
@@ -31,7 +32,8 @@ struct FusedWords {
   int parts() const { return rows() + 2; }
   int flags() const { return rows() + 3; }
   int site() const { return rows() + 4; }
-  int lead_dims() const { return rows() + 5; }
+  int guard() const { return rows() + 5; }
+  int lead_dims() const { return rows() + 6; }
   int lead_strides(int input) const { return lead_dims() + lead * (1 + input); }
   int trail_dims() const { return lead_dims() + lead * (1 + inputs); }
   int trail_strides(int input) const { return trail_dims() + trail * (1 + input); }
@@ -44,11 +46,19 @@ std::vector<FusedValueForm> value_forms(const FusedProgram& program,
 std::vector<int32_t> values_of(const FusedProgram& program, FusedInstruction::Kind kind);
 bool is_elementwise(const FusedProgram& program);
 
+/// Whether the first kernel over columns (or over everything) writes the other outputs on
+/// its way, so that there is no kernel over rows.
+bool one_pass(const FusedProgram& program, const FusedForm& form);
+
 std::string fused_text(const FusedProgram& program, const FusedForm& form);
 
+inline constexpr int kMultiWords = 500;
+/// Words before the groups: flags, site, guard.
+inline constexpr int kMultiHead = 3;
 /// Elementwise over several groups at once: kernel `multi`. Each group has inputs,
 /// outputs and a count among the words; blockIdx.y is the group.
-std::string multi_text(const FusedProgram& program, uint32_t scalars);
-inline constexpr int kMultiWords = 500;
+/// `words`: of the argument, at most kMultiWords.
+std::string multi_text(const FusedProgram& program, uint32_t scalars,
+                       int words = kMultiWords);
 
 }  // namespace tandem::cuda

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 namespace tandem::cuda {
-namespace {
 
-// "[1,0]" for the element at flat position `at`.
-std::string place(const Shape& shape, int64_t at) {
+std::string place_of(const Shape& shape, int64_t at) {
   if (shape.rank() == 0) return "";
   std::string text;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -16,8 +14,6 @@ std::string place(const Shape& shape, int64_t at) {
   return "[" + text + "]";
 }
 
-}  // namespace
-
 std::shared_ptr<ErrorSite> index_site(const std::string& op, const Shape& indices) {
   return std::make_shared<ErrorSite>([op, indices](const Report& r) {
     if (r.code == 2) {
@@ -25,7 +21,7 @@ std::shared_ptr<ErrorSite> index_site(const std::string& op, const Shape& indice
                          r.position);
     }
     return fmt::format("{}: indices{} = {} is not in [0, {})", op,
-                       place(indices, r.position), r.value, r.extra);
+                       place_of(indices, r.position), r.value, r.extra);
   });
 }
 
@@ -40,8 +36,8 @@ std::shared_ptr<ErrorSite> coordinate_site(const std::string& op, const Shape& i
                                            const Shape& params, const std::string& into) {
   return std::make_shared<ErrorSite>([=](const Report& r) {
     return fmt::format("{}: indices{} does not index into {} {}: its coordinate {} is {}",
-                       op, place(indices.slice(0, indices.rank() - 1), r.position), into,
-                       params.debug_str(), r.extra, r.value);
+                       op, place_of(indices.slice(0, indices.rank() - 1), r.position),
+                       into, params.debug_str(), r.extra, r.value);
   });
 }
 

@@ -9,6 +9,8 @@
 
 namespace tandem::cuda {
 
+/// "[1,0]" for the element at flat position `at`; nothing for a scalar.
+std::string place_of(const Shape& shape, int64_t at);
 /// "GatherV2: indices[2] = 7 is not in [0, 5)"
 std::shared_ptr<ErrorSite> index_site(const std::string& op, const Shape& indices);
 /// For indices that may count from the end.

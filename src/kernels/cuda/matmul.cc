@@ -1,202 +1,74 @@
-// MatMul through cuBLASLt: float16 and bfloat16 (adding up in float32), float32 (TF32 as
-// in TensorFlow unless TANDEM_TF32=0), float64, complex64, complex128. The algorithm that
-// the library proposes is kept with the plan; its workspace is a buffer of the plan.
-#include <complex>
-#include <optional>
-
-#include "base/flags.h"
-#include "kernels/common/matmul_geometry.h"
-#include "kernels/cuda/cublas.h"
+// MatMul and FusedMatMul through cuBLASLt. The library adds biases and does relu and the
+// tanh form of gelu itself; other ends are an elementwise kernel over the result. dtypes:
+// floats and complex numbers.
+#include "kernels/cuda/blas_product.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/program.h"
-#include "tandem/error.h"
+#include "kernels/cuda/product_end.h"
+#include "ops/fused_products.h"
 
 namespace tandem::cuda {
 
 namespace {
 
-struct DescDelete {
-  void operator()(cublasLtMatmulDescOpaque_t* d) const { cublas().desc_destroy(d); }
+BlasProduct prepare(const Signature& s) {
+  return plan_product(s, s.attrs.as<MatMulAttrs>());
+}
+void launch_matmul(const BlasProduct& p, const LaunchArgs& a) { run_product(p, a); }
+
+struct FusedMatMulPlan {
+  BlasProduct product;
+  std::optional<ElementwisePlan> end;  // what the library leaves
+  size_t workspace_bytes = 0;
+  bool end_has_bias = false;
 };
-struct LayoutDelete {
-  void operator()(cublasLtMatrixLayoutOpaque_t* l) const { cublas().layout_destroy(l); }
-};
-struct PreferenceDelete {
-  void operator()(cublasLtMatmulPreferenceOpaque_t* p) const {
-    cublas().preference_destroy(p);
+
+/// The library's name for as much of an end as it can do; its default: nothing.
+cublasLtEpilogue_t library_end(const ProductEnd& end, DType dtype) {
+  if (!(kFloats & mask(dtype)) || dtype == DType::kFloat64) {
+    return CUBLASLT_EPILOGUE_DEFAULT;
   }
-};
-using Desc = std::shared_ptr<cublasLtMatmulDescOpaque_t>;
-using Layout = std::shared_ptr<cublasLtMatrixLayoutOpaque_t>;
-
-struct Types {
-  cudaDataType_t data, scale;
-  cublasComputeType_t compute;
-};
-
-bool tf32_allowed() {
-  static const bool allowed = env_bool("TANDEM_TF32", true);
-  return allowed;
-}
-
-Types types_of(DType dtype) {
-  const auto single = tf32_allowed() ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  switch (dtype) {
-    case DType::kFloat16:
-      return {CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case DType::kBFloat16:
-      return {CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
-    case DType::kFloat32:
-      return {CUDA_R_32F, CUDA_R_32F, single};
-    case DType::kFloat64:
-      return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F};
-    case DType::kComplex64:
-      return {CUDA_C_32F, CUDA_C_32F, single};
-    default:
-      return {CUDA_C_64F, CUDA_C_64F, CUBLAS_COMPUTE_64F};
+  if (end.activation == "GeluTanh") {
+    return end.bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
   }
-}
-
-struct MatMulPlan {
-  MatMulGeometry shape;
-  cublasLtHandle_t handle = nullptr;
-  Desc desc;
-  Layout first, second, out;  // in the library's order: b, a, c
-  std::optional<cublasLtMatmulAlgo_t> aligned, unaligned;
-  size_t element = 4;
-  size_t workspace_bytes = 0, aligned_bytes = 0, unaligned_bytes = 0;
-  bool is_double = false;
-};
-
-constexpr size_t kWorkspace = 32 << 20;
-constexpr uint32_t kAligned = 16;
-
-Layout make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t ld,
-                   int64_t batch, int64_t stride) {
-  cublasLtMatrixLayout_t raw = nullptr;
-  check_blas(cublas().layout_create(&raw, type, static_cast<uint64_t>(rows),
-                                    static_cast<uint64_t>(columns), ld),
-             "describing a matrix");
-  Layout layout(raw, LayoutDelete{});
-  if (batch > 1) {
-    const auto count = static_cast<int32_t>(batch);
-    check_blas(cublas().layout_set(raw, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
-                                   sizeof(count)),
-               "describing a batch");
-    check_blas(cublas().layout_set(raw, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
-                                   &stride, sizeof(stride)),
-               "describing a batch");
+  if (end.activation == "Relu") {
+    return end.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
   }
-  return layout;
+  return end.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-cublasOperation_t operation(bool transpose, bool conjugate) {
-  return conjugate ? CUBLAS_OP_C : transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
-}
-
-/// Nothing when the library has none for pointers of that alignment.
-std::optional<cublasLtMatmulAlgo_t> choose(const MatMulPlan& p, uint32_t alignment,
-                                           size_t* bytes) {
-  const CublasApi& api = cublas();
-  cublasLtMatmulPreference_t raw = nullptr;
-  check_blas(api.preference_create(&raw), "choosing an algorithm");
-  const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, PreferenceDelete> preference(
-      raw);
-  const size_t workspace = kWorkspace;
-  const auto set = [&](cublasLtMatmulPreferenceAttributes_t what, const void* value,
-                       size_t size) {
-    check_blas(api.preference_set(raw, what, value, size), "choosing an algorithm");
-  };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
-  for (const auto what : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
-                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
-                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-    set(what, &alignment, sizeof(alignment));
-  }
-  cublasLtMatmulHeuristicResult_t result{};
-  int found = 0;
-  check_blas(api.heuristic(p.handle, p.desc.get(), p.first.get(), p.second.get(),
-                           p.out.get(), p.out.get(), raw, 1, &result, &found),
-             "choosing an algorithm");
-  if (found == 0) return std::nullopt;
-  *bytes = result.workspaceSize;
-  return result.algo;
-}
-
-MatMulPlan prepare(const Signature& s) {
-  MatMulPlan p;
-  p.shape = matmul_geometry(s, s.attrs.as<MatMulAttrs>());
-  const MatMulGeometry& m = p.shape;
+FusedMatMulPlan prepare_fused(const Signature& s) {
+  const auto& attrs = s.attrs.as<FusedMatMulAttrs>();
   const DType dtype = s.in(0).dtype;
-  p.element = dtype_size(dtype);
-  p.is_double = dtype == DType::kFloat64 || dtype == DType::kComplex128;
-  if (m.m == 0 || m.n == 0 || m.k == 0 || m.batch == 0) return p;
-  CudaDevice& device = gpu_of(s);
-  p.handle = cublas_handle(device);
-  device.activate();
-  const Types t = types_of(dtype);
-  cublasLtMatmulDesc_t raw = nullptr;
-  check_blas(cublas().desc_create(&raw, t.compute, t.scale), "describing a product");
-  p.desc = Desc(raw, DescDelete{});
-  const cublasOperation_t first = operation(m.transpose_b, m.conjugate_b);
-  const cublasOperation_t second = operation(m.transpose_a, m.conjugate_a);
-  check_blas(cublas().desc_set(raw, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof(first)),
-             "describing a product");
-  check_blas(cublas().desc_set(raw, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof(second)),
-             "describing a product");
-  // Irregular batches are one product each.
-  const int64_t batch = m.regular() ? m.batch : 1;
-  p.first = make_layout(t.data, m.transpose_b ? m.k : m.n, m.transpose_b ? m.n : m.k,
-                        m.ldb, batch, m.b_stride);
-  p.second = make_layout(t.data, m.transpose_a ? m.m : m.k, m.transpose_a ? m.k : m.m,
-                         m.lda, batch, m.a_stride);
-  p.out = make_layout(t.data, m.n, m.m, m.n, batch, m.m * m.n);
-  p.unaligned = choose(p, static_cast<uint32_t>(p.element), &p.unaligned_bytes);
-  if (p.element < kAligned) p.aligned = choose(p, kAligned, &p.aligned_bytes);
-  if (!p.aligned) {
-    p.aligned = p.unaligned;
-    p.aligned_bytes = p.unaligned_bytes;
+  ProductEnd end{.bias = s.inputs.size() > 2 && s.in(2).dtype != DType::kInvalid,
+                 .activation = attrs.activation,
+                 .alpha = attrs.alpha};
+  FusedMatMulPlan p;
+  const bool sums = s.out().shape.num_elements() > 0 &&
+                    s.in(0).shape.num_elements() > 0;  // else the library does nothing
+  const cublasLtEpilogue_t asked = library_end(end, dtype);
+  std::optional<BlasProduct> product;
+  if (sums && asked != CUBLASLT_EPILOGUE_DEFAULT) {
+    product = plan_product(s, attrs.product(), asked);
   }
-  if (!p.aligned) {
-    throw UnimplementedError(
-        "MatMul: cuBLASLt has no algorithm for this product; place it on the CPU");
+  if (product) {
+    if (asked != CUBLASLT_EPILOGUE_BIAS) end.activation.clear();
+    end.bias = false;
+    p.product = std::move(*product);
+  } else {
+    p.product = plan_product(s, attrs.product());
   }
-  p.workspace_bytes = std::max(p.aligned_bytes, p.unaligned_bytes);
+  p.workspace_bytes = p.product.workspace_bytes;
+  if (!end.empty() && s.out().shape.num_elements() > 0) {
+    p.end_has_bias = end.bias;
+    p.end = plan_end(s.device, end, dtype, s.out().shape);
+  }
   return p;
 }
 
-void launch_matmul(const MatMulPlan& p, const LaunchArgs& a) {
-  const MatMulGeometry& m = p.shape;
-  const auto bytes = static_cast<size_t>(m.batch * m.m * m.n) * p.element;
-  if (bytes == 0) return;
-  if (m.k == 0) return fill_zeros(*a.stream, a.outputs[0], bytes);
-  // Real and complex scales start with the same number.
-  const std::complex<double> one_double = 1, zero_double = 0;
-  const std::complex<float> one_float = 1, zero_float = 0;
-  const void* one = p.is_double ? static_cast<const void*>(&one_double) : &one_float;
-  const void* zero = p.is_double ? static_cast<const void*>(&zero_double) : &zero_float;
-  const auto size = static_cast<int64_t>(p.element);
-  const int64_t calls = m.regular() ? 1 : m.batch;
-  for (int64_t i = 0; i < calls; ++i) {
-    const auto* x = a.in<std::byte>(0) + m.a_offset(i) * size;
-    const auto* y = a.in<std::byte>(1) + m.b_offset(i) * size;
-    auto* out = a.out<std::byte>() + i * m.m * m.n * size;
-    const uint64_t together = reinterpret_cast<uint64_t>(x) |
-                              reinterpret_cast<uint64_t>(y) |
-                              reinterpret_cast<uint64_t>(out);
-    const bool aligned = together % kAligned == 0;
-    if (!aligned && !p.unaligned) {
-      throw UnimplementedError(
-          "MatMul: cuBLASLt has no algorithm for operands that are views at odd offsets; "
-          "copy them first");
-    }
-    check_blas(cublas().matmul(p.handle, p.desc.get(), one, y, p.first.get(), x,
-                               p.second.get(), zero, out, p.out.get(), out, p.out.get(),
-                               aligned ? &*p.aligned : &*p.unaligned, a.workspace,
-                               aligned ? p.aligned_bytes : p.unaligned_bytes,
-                               static_cast<cudaStream_t>(a.stream->native)),
-               "multiplying matrices");
+void launch_fused(const FusedMatMulPlan& p, const LaunchArgs& a) {
+  run_product(p.product, a, p.product.bias ? a.inputs[2] : nullptr);
+  if (p.end) {
+    run_end(*p.end, *a.stream, a.outputs[0], p.end_has_bias ? a.inputs[2] : nullptr);
   }
 }
 
@@ -205,6 +77,8 @@ void launch_matmul(const MatMulPlan& p, const LaunchArgs& a) {
 void register_matmul(Kernels& kernels) {
   kernels.add(make_kernel<prepare, launch_matmul>("MatMul", "cuda.matmul.cublaslt",
                                                   kFloats | kComplexes));
+  kernels.add(make_kernel<prepare_fused, launch_fused>(
+      "FusedMatMul", "cuda.fused_matmul.cublaslt", kFloats | kComplexes));
 }
 
 }  // namespace tandem::cuda

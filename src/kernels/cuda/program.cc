@@ -11,6 +11,23 @@
 namespace tandem::cuda {
 namespace {
 
+/// The text with a first statement in every kernel: it may be started before those it
+/// comes after are over (device/cuda/launch.h), waits for them, and lets the next one be
+/// made ready.
+std::string with_first_statement(const std::string& source) {
+  static constexpr std::string_view kKernel = "extern \"C\" __global__";
+  std::string text;
+  size_t done = 0;
+  for (size_t at; (at = source.find(kKernel, done)) != std::string::npos;) {
+    const size_t body = source.find('{', at);
+    if (body == std::string::npos) break;
+    text.append(source, done, body + 1 - done);
+    text += " take_turn();";
+    done = body + 1;
+  }
+  return text.append(source, done);
+}
+
 /// Modules loaded on one GPU, by the text they were made from.
 class Modules {
  public:
@@ -26,7 +43,7 @@ class Modules {
     // One thread compiles a program; others that want the same one wait, others do not.
     std::lock_guard lock(entry->mutex);
     if (!entry->module) {
-      const Binary binary = compile(name, source, device.arch());
+      const Binary binary = compile(name, with_first_statement(source), device.arch());
       device.activate();
       check(driver().cuModuleLoadData(&entry->module, binary.code.data()),
             "loading a kernel");
@@ -77,10 +94,8 @@ Grid grid_for(const Function& f, int64_t n, unsigned threads) {
 
 void launch_raw(const Function& f, const StreamContext& stream, const Grid& grid,
                 void** arguments) {
-  check(driver().cuLaunchKernel(f.function, grid.x, grid.y, grid.z, grid.threads,
-                                grid.threads_y, 1, grid.shared,
-                                static_cast<CUstream>(stream.native), arguments, nullptr),
-        "launching a kernel");
+  launch_kernel(static_cast<CudaDevice&>(*stream.device),
+                static_cast<CUstream>(stream.native), f.function, grid, arguments);
 }
 
 void fill_zeros(const StreamContext& stream, void* at, size_t bytes) {

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/launch.h"
+#include "op/guarded_writes.h"
 #include "op/kernel.h"
 
 namespace tandem::cuda {
@@ -31,11 +33,7 @@ inline CudaDevice& gpu_of(const Signature& s) {
   return static_cast<CudaDevice&>(*s.device);
 }
 
-struct Grid {
-  unsigned x = 1, y = 1, z = 1;
-  unsigned threads = 256, threads_y = 1;
-  unsigned shared = 0;
-};
+using Grid = LaunchShape;
 /// Blocks for `n` items of a grid-stride loop.
 Grid grid_for(const Function& f, int64_t n, unsigned threads = 256);
 
@@ -58,8 +56,14 @@ const char* type_text(DType dtype);
 /// The unsigned integer (or 16-byte) type of an element size.
 const char* bits_text(size_t bytes);
 
-inline CUdeviceptr flags_of(const LaunchArgs& a) {
-  return static_cast<CudaDevice*>(a.stream->device)->flags();
+inline CUdeviceptr flags_of(const StreamContext& stream) {
+  return static_cast<CudaDevice*>(stream.device)->flags();
 }
+inline CUdeviceptr flags_of(const LaunchArgs& a) { return flags_of(*a.stream); }
+/// The flags that a kernel which writes a variable must look at; 0: it need not.
+inline CUdeviceptr guard_of(const StreamContext& stream) {
+  return guarded_writes() ? flags_of(stream) : 0;
+}
+inline CUdeviceptr guard_of(const LaunchArgs& a) { return guard_of(*a.stream); }
 
 }  // namespace tandem::cuda

@@ -2,6 +2,7 @@
 // 32- and 64-bit integers.
 #include <fmt/format.h>
 
+#include "kernels/common/random_outputs.h"
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/program.h"
@@ -38,9 +39,8 @@ void launch_fill(const RandomPlan& p, const LaunchArgs& a) {
 
 RandomPlan prepare_uniform_int(const Signature& s) {
   RandomPlan p = plan(s, "uniform_int");
-  p.site = std::make_shared<ErrorSite>([](const Report& r) {
-    return fmt::format("Need minval < maxval, got {} >= {}", r.value, r.position);
-  });
+  p.site = std::make_shared<ErrorSite>(
+      [](const Report& r) { return empty_range_text(r.value, r.position); });
   return p;
 }
 void launch_uniform_int(const RandomPlan& p, const LaunchArgs& a) {
@@ -50,14 +50,23 @@ void launch_uniform_int(const RandomPlan& p, const LaunchArgs& a) {
          p.site->id());
 }
 
-bool floating_output(const Signature& s) { return is_floating(s.out().dtype); }
-bool wide_integer_output(const Signature& s) {
-  return is_integer(s.out().dtype) && dtype_size(s.out().dtype) >= 4;
+// One thread: a state is three words. It stays where it is once something has failed.
+RandomPlan prepare_next_state(const Signature& s) {
+  RandomPlan p;
+  p.function =
+      find_function(s.device, s.op->name, random_text(DType::kFloat32), "next_state");
+  return p;
+}
+void launch_next_state(const RandomPlan& p, const LaunchArgs& a) {
+  launch(p.function, *a.stream, {.threads = 1}, a.inputs[0], a.inputs[1], a.outputs[0],
+         a.outputs[1], flags_of(a));
 }
 
 }  // namespace
 
 void register_random(Kernels& kernels) {
+  kernels.add(make_kernel<prepare_next_state, launch_next_state>(
+      "NextRandomState", "cuda.next_random_state"));
   kernels.add(make_kernel<prepare_uniform, launch_fill>(
       "StatelessRandomUniformV2", "cuda.random.uniform", 0, floating_output));
   kernels.add(make_kernel<prepare_uniform, launch_fill>(

@@ -60,6 +60,7 @@ std::string reduce_text(const std::string& op, DType dtype, int kept, int reduce
              "#define OP_{}\n{}",
              type_text(dtype), wide ? "u64" : "u32", kept, reduced, upper(op),
              extremes(dtype)) +
+         std::string(device_text("logsumexp.cuh")) +
          std::string(device_text("reduce.cuh"));
 }
 

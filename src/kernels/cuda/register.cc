@@ -14,17 +14,27 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
     tandem::KernelRegistry& registry) {
   using namespace tandem::cuda;
   Kernels kernels;
+  register_attention(kernels);
+  register_conv(kernels);
+  register_copy();
   register_cross_entropy(kernels);
+  register_diag(kernels);
   register_elementwise(kernels);
   register_fused(kernels);
   register_gather(kernels);
   register_make(kernels);
+  register_small_product(kernels);  // before matmul: the default where it fits
   register_matmul(kernels);
   register_move(kernels);
+  register_norm(kernels);
+  register_pool(kernels);
   register_random(kernels);
   register_reduce(kernels);
+  register_scan(kernels);
   register_scatter(kernels);
+  register_segment(kernels);
   register_softmax(kernels);
+  register_sort(kernels);
   register_state(kernels);
   registry.add_all(kernels.take());
 }

@@ -8,12 +8,14 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/compiler.h"
+#include "kernels/cuda/conv.h"
 #include "kernels/cuda/elementwise_text.h"
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/program.h"
 #include "kernels/cuda/reduce.h"
 #include "kernels/cuda/scatter.h"
+#include "kernels/cuda/small_product.h"
 #include "kernels/cuda/softmax.h"
 #include "kernels/cuda/strided_copy.h"
 #include "op/emitter.h"
@@ -22,7 +24,12 @@
 namespace tandem::cuda {
 
 std::string gather_text(size_t element, DType index);
+std::string attention_text(DType dtype, int64_t size, int64_t value_size,
+                           bool heads_first);
+std::string copy_text();
 std::string make_text(DType dtype);
+std::string norm_text(DType dtype);
+std::string pool_text(const nn::PoolShape& pool, DType dtype);
 std::string random_text(DType dtype);
 std::string state_text(DType dtype);
 
@@ -143,7 +150,7 @@ TEST_P(Text, FamiliesCompile) {
   if (t != DType::kBool) expect_compiles("state", state_text(t));
   if (t != DType::kBool)
     expect_compiles("scatter", scatter_text("ADD", t, DType::kInt32));
-  if (is_floating(t)) expect_compiles("rows", rows_text(t));
+  if (is_floating(t)) expect_compiles("norm", norm_text(t));
   if (is_floating(t) || (is_integer(t) && dtype_size(t) >= 4)) {
     expect_compiles("random", random_text(t));
   }
@@ -223,6 +230,56 @@ TEST(Elementwise, VectorsAreSixteenBytesOfTheWidestElement) {
   const FusedProgram less = single_program(
       OpTable::get().at("Less"), {}, {DType::kFloat64, DType::kFloat64}, DType::kBool);
   EXPECT_EQ(vector_elements(less, {}), 2);
+}
+
+TEST(SmallProduct, EveryFormCompiles) {
+  const ProductEnd gelu{.bias = true, .activation = "GeluTanh"};
+  const ProductEnd leaky{.activation = "LeakyRelu", .alpha = 0.3};
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
+    expect_compiles("plain", small_product_text(t, {}, {}), kArch);
+    expect_compiles("bias",
+                    small_product_text(t, {.tiles = 4, .warps = 8}, {.bias = true}));
+    expect_compiles("gelu", small_product_text(t, {.transpose_a = true}, gelu));
+    // Without TF32, as on the first GPUs that are supported.
+    expect_compiles(
+        "leaky",
+        small_product_text(t, {.transpose_b = true, .tensor_cores = false}, leaky), 75);
+  }
+}
+
+TEST(Convolution, EveryDtypeCompiles) {
+  nn::ConvShape conv;
+  conv.batch = 2;
+  conv.in_channels = 6;
+  conv.out_channels = 9;
+  conv.groups = 3;
+  conv.dims[0] = {.in = 9, .out = 4, .size = 3, .stride = 2};
+  conv.dims[1] = {.in = 8, .out = 8, .size = 3, .before = 1, .after = 1};
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
+    expect_compiles("conv", conv_text(conv, t, {}, {.bias = true, .activation = "Elu"}));
+  }
+  conv.channels_first = true;
+  expect_compiles("conv", conv_text(conv, DType::kFloat32, {.tiles = 1}, {}), kArch);
+  expect_compiles("conv", conv_text(conv, DType::kFloat64, {.tensor_cores = false}, {}),
+                  75);
+}
+
+TEST(Pools, EveryDtypeCompiles) {
+  nn::PoolShape pool;
+  pool.batch = 2;
+  pool.channels = 5;
+  pool.dims[0] = {.in = 9, .out = 4, .size = 3, .stride = 2};
+  pool.dims[1] = {.in = 8, .out = 8, .size = 3, .before = 1, .after = 1};
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    expect_compiles("pool", pool_text(pool, t));
+  }
+  expect_compiles("copy", copy_text(), kArch);
+}
+
+TEST(Attention, EveryDtypeCompiles) {
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    expect_compiles("attention", attention_text(t, 24, 40, t == DType::kFloat16));
+  }
 }
 
 TEST(Compile, ABadProgramNamesItselfAndTheLine) {

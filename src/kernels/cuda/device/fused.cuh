@@ -48,7 +48,7 @@ inline C shuffled(C x, int by) {
   return r;
 }
 
-__shared__ __align__(16) unsigned char block_space[256 * 16];
+__shared__ __align__(16) unsigned char block_space[1024 * 16];
 
 /// The same value in every thread of the block.
 template <class C, class F>
@@ -63,7 +63,7 @@ inline C block_reduce(C x, F combine) {
   return x;
 }
 
-/// Threads of 32 columns by 8 rows: the sum of the 8, valid in row 0.
+/// Threads of 32 columns by so many rows: the sum of the rows, valid in row 0.
 template <class C, class F>
 inline C column_reduce(C x, F combine) {
   C* const space = (C*)block_space;
@@ -71,7 +71,8 @@ inline C column_reduce(C x, F combine) {
   space[threadIdx.x] = x;
   __syncthreads();
   if (threadIdx.x < 32) {
-    for (int k = 1; k < 8; ++k) x = combine(x, space[k * 32 + threadIdx.x]);
+    for (int k = 1; k < (int)(blockDim.x / 32); ++k)
+      x = combine(x, space[k * 32 + threadIdx.x]);
   }
   return x;
 }

@@ -182,5 +182,16 @@ inline bool failed(const ReportFlags* flags) {
   return *(const volatile i32*)&flags->report.code != 0;
 }
 
+/// The same for a kernel that writes a variable only in some launches: 0 where not.
+inline bool stopped(u64 guard) { return guard && failed((const ReportFlags*)guard); }
+
+/// The first statement of every kernel: see device/cuda/launch.h.
+inline void take_turn() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 inline i64 global_thread() { return (i64)blockIdx.x * blockDim.x + threadIdx.x; }
 inline i64 global_threads() { return (i64)gridDim.x * blockDim.x; }

@@ -183,3 +183,15 @@ inline void make_truncated(const u64* key, const u64* counter, T* out, i64 n) {
 extern "C" __global__ void truncated(const u64* key, const u64* counter, T* out, i64 n) {
   make_truncated(key, counter, out, n);
 }
+
+/// The variable holds key, counter low, counter high.
+extern "C" __global__ void next_state(u64* state, const i64* blocks, u64* key,
+                                      u64* counter, const ReportFlags* flags) {
+  const u64 by = (u64)*blocks, low = state[1];
+  key[0] = state[0];
+  counter[0] = low;
+  counter[1] = state[2];
+  if (failed(flags)) return;
+  state[1] = low + by;
+  if (low + by < by) ++state[2];
+}

@@ -5,21 +5,11 @@
 typedef typename compute_of<T>::type C;
 
 #if defined(OP_LOGSUMEXP)
-struct A {
-  C top, sum;  // sum of exp(x - top)
-};
-inline A initial() { return {-(C)kInfinity, 0}; }
-inline A combine(A a, A b) {
-  if (b.top == -(C)kInfinity && b.sum == 0) return a;
-  if (a.top == -(C)kInfinity && a.sum == 0) return b;
-  const C top = a.top > b.top || a.top != a.top ? a.top : b.top;
-  if (f_isinf(top) || top != top) return {top, 1};
-  return {top, a.sum * f_exp(a.top - top) + b.sum * f_exp(b.top - top)};
-}
+typedef LogSum<C> A;
+inline A initial() { return no_logs<C>(); }
+inline A combine(A a, A b) { return combine_logs(a, b); }
 inline A single(C x) { return {x, 1}; }
-inline void finish(A a, i64, T* out, T*) {
-  *out = put<T>(f_isinf(a.top) || a.top != a.top ? a.top : a.top + f_log(a.sum));
-}
+inline void finish(A a, i64, T* out, T*) { *out = put<T>(log_of(a)); }
 #elif defined(OP_MOMENTS)
 struct A {
   C mean, m2, n;

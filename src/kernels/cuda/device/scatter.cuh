@@ -87,6 +87,24 @@ extern "C" __global__ void check_rows(const X* indices, i64* rows, i64 n, i64 li
   }
 }
 
+/// The same for segments: ids below 0 are left out.
+extern "C" __global__ void segment_rows(const X* ids, i64* rows, i64 n, i64 limit,
+                                        ReportFlags* flags, i32 site) {
+  for (i64 i = global_thread(); i < n; i += global_threads()) {
+    const i64 k = (i64)ids[i];
+    if (k >= limit) report_bad(flags, 1, site, k, i, limit);
+    rows[i] = k < 0 || k >= limit ? -1 : k;
+  }
+}
+
+/// What segments without a row hold.
+extern "C" __global__ void fill_segments(T* out, i64 n) {
+#if defined(EMPTY)
+  const T empty = put<T>((C)(EMPTY));
+  for (i64 i = global_thread(); i < n; i += global_threads()) out[i] = empty;
+#endif
+}
+
 /// Along an axis of [outer, n, inner]: rows of [axis * inner], negative indices from the
 /// end.
 extern "C" __global__ void take_rows(const X* indices, i64* rows, i64 n, i64 axis,

@@ -1,0 +1,23 @@
+// The kernel of copies inside recordings (device/cuda/copy_kernel.h).
+#include "device/cuda/copy_kernel.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/program.h"
+
+namespace tandem::cuda {
+
+std::string copy_text() {
+  return std::string(device_text("prelude.cuh")) + std::string(device_text("copy.cuh"));
+}
+
+namespace {
+
+CopyKernel find_copy(CudaDevice& device, size_t bytes) {
+  const Function f = find_function(&device, "copy", copy_text(), "copy");
+  return {f.function, grid_for(f, static_cast<int64_t>(bytes / 16 + 1)).x, 256};
+}
+
+}  // namespace
+
+void register_copy() { set_copy_kernel(find_copy); }
+
+}  // namespace tandem::cuda

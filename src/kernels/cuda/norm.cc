@@ -1,0 +1,203 @@
+// LayerNorm and FusedBatchNormV3 with their gradients: floats; half precision computes in
+// float32. Sums over rows and channels are cut into parts by sizes alone.
+#include <fmt/format.h>
+
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/softmax.h"
+#include "ops/nn_geometry.h"
+#include "tandem/ops/nn_norm.h"
+
+namespace tandem::cuda {
+
+std::string norm_text(DType dtype) {
+  return rows_text(dtype) + std::string(device_text("norm.cuh"));
+}
+
+namespace {
+
+size_t computed_bytes(DType dtype) { return dtype == DType::kFloat64 ? 8 : 4; }
+int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+// ---- Layer normalisation -----------------------------------------------------------
+
+struct LayerNormPlan {
+  Function forward, by_x, parts, finish;
+  int64_t rows = 0, n = 0, count = 1;
+  double epsilon = 0;
+  bool gamma = false, beta = false;
+  size_t parts_at = 0, workspace_bytes = 0;
+};
+bool is_given(const Signature& s, size_t i) {
+  return s.inputs.size() > i && s.in(static_cast<int>(i)).dtype != DType::kInvalid;
+}
+LayerNormPlan plan_layer(const Signature& s, const Shape& x) {
+  const auto& attrs = s.attrs.as<nn::LayerNormAttrs>();
+  const int kept = x.rank() - static_cast<int>(attrs.axis.size());
+  LayerNormPlan p;
+  p.rows = x.slice(0, kept).num_elements();
+  p.n = x.slice(kept, x.rank()).num_elements();
+  p.epsilon = attrs.epsilon;
+  gpu_of(s).activate();
+  return p;
+}
+LayerNormPlan prepare_layer(const Signature& s) {
+  LayerNormPlan p = plan_layer(s, s.in(0).shape);
+  p.gamma = is_given(s, 1);
+  p.beta = is_given(s, 2);
+  p.forward = find_function(s.device, s.op->name, norm_text(s.out().dtype), "layer_norm");
+  return p;
+}
+LayerNormPlan prepare_layer_grad(const Signature& s) {
+  LayerNormPlan p = plan_layer(s, s.in(1).shape);
+  p.gamma = is_given(s, 2);
+  const std::string text = norm_text(s.out().dtype);
+  p.by_x = find_function(s.device, s.op->name, text, "layer_norm_by_x");
+  p.parts = find_function(s.device, s.op->name, text, "layer_norm_parts");
+  p.finish = find_function(s.device, s.op->name, text, "layer_norm_finish");
+  const int64_t busy = int64_t{2} * gpu_of(s).multiprocessors();
+  p.count = std::clamp<int64_t>(
+      std::min(busy / up(std::max<int64_t>(p.n, 1), 32), up(p.rows, 64)), 1, 64);
+  const size_t bytes = computed_bytes(s.out().dtype);
+  p.parts_at = static_cast<size_t>(2 * p.rows) * bytes;
+  p.workspace_bytes = p.parts_at + static_cast<size_t>(2 * p.count * p.n) * bytes;
+  return p;
+}
+void launch_layer(const LayerNormPlan& p, const LaunchArgs& a) {
+  if (p.rows == 0 || p.n == 0) return;
+  const void* gamma = p.gamma ? a.inputs[1] : nullptr;
+  const void* beta = p.beta ? a.inputs[2] : nullptr;
+  launch(p.forward, *a.stream, row_grid(p.rows, p.n), a.inputs[0], gamma, beta,
+         a.outputs[0], p.rows, p.n, p.epsilon);
+}
+void launch_layer_grad(const LayerNormPlan& p, const LaunchArgs& a) {
+  if (p.n == 0) return;
+  const void* gamma = p.gamma ? a.inputs[2] : nullptr;
+  void* const moments = a.workspace;
+  void* const parts = static_cast<std::byte*>(a.workspace) + p.parts_at;
+  if (p.rows > 0) {
+    launch(p.by_x, *a.stream, row_grid(p.rows, p.n), a.inputs[0], a.inputs[1], gamma,
+           a.outputs[0], moments, p.rows, p.n, p.epsilon);
+  }
+  const Grid grid{.x = static_cast<unsigned>(up(p.n, 32)),
+                  .y = static_cast<unsigned>(p.count)};
+  launch(p.parts, *a.stream, grid, a.inputs[0], a.inputs[1], moments, parts, p.rows, p.n);
+  launch(p.finish, *a.stream, grid_for(p.finish, p.n), parts, a.outputs[1], a.outputs[2],
+         p.n, p.count);
+}
+
+// ---- Batch normalisation -----------------------------------------------------------
+
+/// As device/norm.cuh has it.
+struct Channels {
+  int64_t outer = 1, channels = 0, inner = 1, parts = 1;
+};
+struct BatchNormPlan {
+  Function sums, squares, mean, moments, apply;
+  Channels sizes;
+  nn::FusedBatchNormAttrs attrs;
+  Grid sum_grid;
+  size_t workspace_bytes = 0;
+};
+BatchNormPlan plan_batch(const Signature& s, const TensorInfo& x) {
+  BatchNormPlan p;
+  p.attrs = s.attrs.as<nn::FusedBatchNormAttrs>();
+  const int axis = nn::channel_axis(x.shape.rank(), channels_first(p.attrs.data_format));
+  Channels& c = p.sizes;
+  c.outer = x.shape.slice(0, axis).num_elements();
+  c.channels = x.shape[axis];
+  c.inner = x.shape.slice(axis + 1, x.shape.rank()).num_elements();
+  gpu_of(s).activate();
+  const int64_t jobs = c.inner == 1 ? up(std::max<int64_t>(c.channels, 1), 32)
+                                    : std::max<int64_t>(c.channels, 1);
+  const int64_t busy = int64_t{2} * gpu_of(s).multiprocessors();
+  const int64_t steps = c.inner == 1 ? c.outer / 64 : c.outer * c.inner / 2048;
+  c.parts = std::clamp<int64_t>(std::min(up(busy, jobs), steps), 1, 64);
+  p.sum_grid = {.x = static_cast<unsigned>(std::min<int64_t>(jobs, 1 << 20)),
+                .y = static_cast<unsigned>(c.parts)};
+  p.workspace_bytes =
+      static_cast<size_t>(2 * c.parts * c.channels) * computed_bytes(x.dtype);
+  return p;
+}
+BatchNormPlan prepare_batch(const Signature& s) {
+  BatchNormPlan p = plan_batch(s, s.in(0));
+  const std::string text = norm_text(s.in(0).dtype);
+  const auto find = [&](const char* entry) {
+    return find_function(s.device, s.op->name, text, entry);
+  };
+  if (p.attrs.is_training) {
+    p.sums = find("sums_of_x");
+    p.squares = find("sums_of_squares");
+    p.mean = find("finish_mean");
+    p.moments = find("finish_moments");
+  } else {
+    p.moments = find("given_moments");
+  }
+  p.apply = find("normalise");
+  return p;
+}
+void launch_batch(const BatchNormPlan& p, const LaunchArgs& a) {
+  const Channels& c = p.sizes;
+  if (c.channels == 0) return;
+  void *const mean = a.outputs[3], *const variance = a.outputs[4];
+  const Grid per_channel = grid_for(p.moments, c.channels);
+  if (p.attrs.is_training) {
+    launch(p.sums, *a.stream, p.sum_grid, a.inputs[0], a.workspace, c);
+    launch(p.mean, *a.stream, per_channel, a.workspace, mean, c);
+    launch(p.squares, *a.stream, p.sum_grid, a.inputs[0], mean, a.workspace, c);
+    const int blend = p.attrs.exponential_avg_factor != 1;
+    launch(p.moments, *a.stream, per_channel, a.workspace, mean, variance,
+           blend ? a.inputs[3] : nullptr, blend ? a.inputs[4] : nullptr, a.outputs[1],
+           a.outputs[2], p.attrs.exponential_avg_factor, blend, c);
+  } else {
+    launch(p.moments, *a.stream, per_channel, a.inputs[3], a.inputs[4], mean, variance,
+           a.outputs[1], a.outputs[2], c);
+  }
+  const int64_t n = c.outer * c.channels * c.inner;
+  if (n == 0) return;
+  launch(p.apply, *a.stream, grid_for(p.apply, n), a.inputs[0], mean, variance,
+         a.inputs[1], a.inputs[2], a.outputs[0], p.attrs.epsilon, c);
+}
+BatchNormPlan prepare_batch_grad(const Signature& s) {
+  BatchNormPlan p = plan_batch(s, s.in(1));
+  const std::string text = norm_text(s.in(1).dtype);
+  p.sums = find_function(s.device, s.op->name, text, "sums_of_gradient");
+  p.moments = find_function(s.device, s.op->name, text, "finish_gradient");
+  p.apply = find_function(s.device, s.op->name, text, "normalise_by_x");
+  return p;
+}
+void launch_batch_grad(const BatchNormPlan& p, const LaunchArgs& a) {
+  const Channels& c = p.sizes;
+  if (c.channels == 0) return;
+  launch(p.sums, *a.stream, p.sum_grid, a.inputs[1], a.inputs[0], a.inputs[3],
+         a.workspace, c);
+  launch(p.moments, *a.stream, grid_for(p.moments, c.channels), a.workspace, a.inputs[4],
+         a.outputs[1], a.outputs[2], p.attrs.epsilon, c);
+  const int64_t n = c.outer * c.channels * c.inner;
+  if (n == 0) return;
+  const int training = p.attrs.is_training;
+  launch(p.apply, *a.stream, grid_for(p.apply, n), a.inputs[0], a.inputs[1], a.inputs[2],
+         a.inputs[3], a.inputs[4], a.outputs[1], a.outputs[2], a.outputs[0],
+         p.attrs.epsilon, training, c);
+}
+
+/// Vectors have the dtype that is computed in.
+bool vectors_fit(const TensorInfo& x, const TensorInfo& vector) {
+  return dtype_size(vector.dtype) == computed_bytes(x.dtype);
+}
+bool batch_fits(const Signature& s) { return vectors_fit(s.in(0), s.in(1)); }
+bool batch_grad_fits(const Signature& s) { return vectors_fit(s.in(1), s.in(2)); }
+
+}  // namespace
+
+void register_norm(Kernels& kernels) {
+  kernels.add(
+      make_kernel<prepare_layer, launch_layer>("LayerNorm", "cuda.layer_norm", kFloats));
+  kernels.add(make_kernel<prepare_layer_grad, launch_layer_grad>(
+      "LayerNormGrad", "cuda.layer_norm_grad", kFloats));
+  kernels.add(make_kernel<prepare_batch, launch_batch>(
+      "FusedBatchNormV3", "cuda.batch_norm", kFloats, batch_fits));
+  kernels.add(make_kernel<prepare_batch_grad, launch_batch_grad>(
+      "FusedBatchNormGradV3", "cuda.batch_norm_grad", kFloats, batch_grad_fits));
+}
+
+}  // namespace tandem::cuda
