@@ -1,6 +1,9 @@
 #include "kernels/register.h"
 
+#include "kernels/cpu/image_register.h"
 #include "kernels/cpu/random_state.h"
+#include "kernels/cpu/signal.h"
+#include "kernels/cpu/strings_register.h"
 #include "op/kernel.h"
 
 namespace tandem {
@@ -17,6 +20,17 @@ void register_host_kernels(KernelRegistry& registry) {
   cpu::register_reduce_kernels(registry);
   cpu::register_sort_kernels(registry);
   cpu::register_state_kernels(registry);
+  cpu::register_random_parameter_kernels(registry);
+  cpu::register_signal_kernels(registry);
+  cpu::register_string_kernels(registry);
+  cpu::register_string_number_kernels(registry);
+  cpu::register_string_split_kernels(registry);
+  cpu::register_unicode_kernels(registry);
+  cpu::register_file_kernels(registry);
+  cpu::register_image_codec_kernels(registry);
+  cpu::register_image_colour_kernels(registry);
+  cpu::register_image_scale_kernels(registry);
+  cpu::register_image_box_kernels(registry);
 }
 
 namespace {

@@ -13,9 +13,11 @@ void register_nn_ops(OpTable& table) {
   register_nn_layer_norm_ops(table);
   register_nn_softmax_ops(table);
   register_nn_cross_entropy_ops(table);
+  register_nn_ctc_ops(table);
   register_nn_attention_ops(table);
   register_nn_recurrent_ops(table);
   register_nn_resize_ops(table);
+  register_nn_transform_ops(table);
   register_fused_product_ops(table);
 }
 

@@ -12,8 +12,10 @@ void register_nn_batch_norm_ops(OpTable& table);
 void register_nn_layer_norm_ops(OpTable& table);
 void register_nn_softmax_ops(OpTable& table);
 void register_nn_cross_entropy_ops(OpTable& table);
+void register_nn_ctc_ops(OpTable& table);
 void register_nn_attention_ops(OpTable& table);
 void register_nn_recurrent_ops(OpTable& table);
 void register_nn_resize_ops(OpTable& table);
+void register_nn_transform_ops(OpTable& table);
 
 }  // namespace tandem

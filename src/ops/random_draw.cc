@@ -5,11 +5,14 @@
 
 #include "device/runtime.h"
 #include "op/emitter.h"
+#include "op/kernel.h"
 #include "op/op_def.h"
+#include "op/placement.h"
 #include "ops/random_seed.h"
 #include "tandem/device.h"
 #include "tandem/ops.h"
 #include "tandem/variable.h"
+#include "tensor/variable_impl.h"
 
 namespace tandem {
 
@@ -23,8 +26,16 @@ void infer_next_state(InferContext& c) {
   c.add_output(DType::kUInt64, Shape{2});
 }
 
-// Key and counter in a variable on the CPU, where little work is done quickest; the
-// sampler itself runs anywhere.
+void infer_key_counter(InferContext& c) {
+  c.rank(0, 1);
+  const Shape& seed = c.shape(0);
+  if (seed.is_known() && seed[0] != 2) {
+    c.fail("seed must have shape [2], not " + seed.debug_str());
+  }
+  c.add_output(DType::kUInt64, Shape{1});
+  c.add_output(DType::kUInt64, Shape{2});
+}
+
 Tensor state_tensor(const RandomState& state) {
   return constant(std::vector<uint64_t>{state.key, state.counter[0], state.counter[1]});
 }
@@ -44,17 +55,25 @@ Sequences& sequences() {
 // Nobody but this list knows it any more: the function is gone.
 bool forgotten(const Sequence& s) { return s.handle.header().use_count() == 1; }
 
+// A state lives where random numbers are made when that is a native device, so that steps
+// which draw numbers need no word from the host; else with the host.
+Tensor make_state(const RandomState& start) {
+  static const OpHandle op("NextRandomState");
+  const EmitterScope eager(nullptr);
+  const Device& device = constant_device(DType::kUInt64);
+  const bool native = device.platform() != kHostPlatform &&
+                      KernelRegistry::get().has(op, device.platform());
+  const DeviceScope scope(native ? device.full_name() : "/device:CPU:0");
+  return Variable(state_tensor(start), {.name = "random_state", .trainable = false})
+      .handle();
+}
+
 random::KeyCounter draw_traced(int64_t seed, const Tensor& blocks) {
   static const OpHandle op("NextRandomState");
   Sequence s;
   s.start = traced_random_state(seed);
-  const DeviceScope cpu("/device:CPU:0");
-  {
-    const EmitterScope eager(nullptr);
-    s.handle =
-        Variable(state_tensor(s.start), {.name = "random_state", .trainable = false})
-            .handle();
-  }
+  s.handle = make_state(s.start);
+  const DeviceScope beside(variable_of(s.handle).device->full_name());
   {
     const std::lock_guard lock(sequences().mutex);
     std::erase_if(sequences().all, forgotten);
@@ -107,6 +126,13 @@ void register_random_state_ops(OpTable& table) {
              .infer = infer_next_state,
              .differentiable = false,
              .effects = kReadsState | kWritesState});
+  table.add({.name = "StatelessRandomGetKeyCounter",
+             .doc = "Key and counter that a stateless op draws from for its two seeds.",
+             .types = {{'T', mask(DType::kInt32, DType::kInt64)}},
+             .inputs = {{.name = "seed"}},
+             .outputs = {"key", "counter"},
+             .infer = infer_key_counter,
+             .differentiable = false});
 }
 
 }  // namespace tandem

@@ -85,12 +85,15 @@ using CaseList = std::vector<OpCase>;
 void add_array_cases(CaseList& cases);
 void add_elementwise_cases(CaseList& cases);
 void add_fused_cases(CaseList& cases);
+void add_image_cases(CaseList& cases);
 void add_indexing_cases(CaseList& cases);
 void add_linalg_cases(CaseList& cases);
 void add_nn_cases(CaseList& cases);
 void add_random_cases(CaseList& cases);
 void add_reduce_cases(CaseList& cases);
+void add_signal_cases(CaseList& cases);
 void add_sort_cases(CaseList& cases);
 void add_state_cases(CaseList& cases);
+void add_string_cases(CaseList& cases);
 
 }  // namespace tandem::testing

@@ -36,13 +36,16 @@ std::vector<OpCase>& all_cases() {
     add_collective_cases(*list);
     add_elementwise_cases(*list);
     add_fused_cases(*list);
+    add_image_cases(*list);
     add_indexing_cases(*list);
     add_linalg_cases(*list);
     add_nn_cases(*list);
     add_random_cases(*list);
     add_reduce_cases(*list);
+    add_signal_cases(*list);
     add_sort_cases(*list);
     add_state_cases(*list);
+    add_string_cases(*list);
     return list;
   }();
   return *cases;
@@ -443,13 +446,43 @@ void register_tests() {
   }
 }
 
-// Lists are no arrays of numbers, and printing has no result: what cases cannot state is
-// tested op by op in tests/cpu/ops/tensor_list_test.cc and tests/cpu/ops/print_test.cc.
+// Lists and iterators are no arrays of numbers, printing has no result and summaries are
+// files: what cases cannot state is tested op by op in tests/cpu/ops/tensor_list_test.cc,
+// tests/cpu/ops/print_test.cc, tests/python/test_data.py and
+// tests/python/test_summary.py.
 const std::set<std::string> kTestedElsewhere = {
     "Assert",
+    "DecodeAndCropJpeg",  // with files: tests/cpu/ops/image_codec_test.cc, files_test.cc
+    "DecodeBmp",
+    "DecodeGif",
+    "DecodeImage",
+    "DecodeJpeg",
+    "DecodePng",
+    "DecodeWav",
     "EmptyTensorList",
+    "EncodeJpeg",
+    "EncodePng",
+    "EncodeWav",
+    "ExtractJpegShape",
+    "FlushSummaryWriter",
+    "IteratorNext",
+    "LookupTableExportV2",
+    "LookupTableFindV2",
+    "LookupTableInsertV2",
+    "LookupTableRemoveV2",
+    "LookupTableSizeV2",
+    "MakeIterator",
+    "MatchingFiles",
+    "ParseExample",
+    "ParseTensor",
     "PrintV2",
+    "PyFunc",
+    "ReadFile",
+    "SerializeTensor",
     "StringFormat",
+    "SummaryAudio",
+    "SummaryHistogram",
+    "SummaryImage",
     "TensorListAdd",
     "TensorListConcat",
     "TensorListFromTensor",
@@ -466,6 +499,8 @@ const std::set<std::string> kTestedElsewhere = {
     "TensorListSplit",
     "TensorListStack",
     "TensorListZerosLike",
+    "WriteFile",
+    "WriteSummary",
 };
 
 int check_coverage() {

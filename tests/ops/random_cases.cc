@@ -64,12 +64,63 @@ OpCase sampler(const char* op, double mean, double deviation, double low, double
           }};
 }
 
+// Samplers with parameters for every element, in both of their regimes.
+OpCase with_parameters(const char* op, const char* name, std::vector<double> parameters,
+                       double mean, double deviation, double low, double high) {
+  const Shape shape{40, 100};
+  std::vector<In> inputs = {shape_input({40, 100}), kKey, kCounter};
+  for (const double p : parameters) {
+    inputs.push_back({.shape = shape, .fixed = std::vector<double>(4000, p)});
+  }
+  return {.op = op,
+          .name = name,
+          .inputs = inputs,
+          .dtypes = {DType::kFloat32, DType::kFloat64},
+          .check = [=](const std::vector<Tensor>& out) {
+            EXPECT_EQ(out[0].shape(), shape);
+            expect_moments(out[0], mean, deviation, low, high);
+          }};
+}
+void add_parameter_cases(CaseList& cases) {
+  const auto poisson = [&](const char* name, double mean) {
+    cases.push_back(with_parameters("StatelessRandomPoissonV2", name, {mean}, mean,
+                                    std::sqrt(mean), 0, 1e4));
+  };
+  poisson("small", 2.5);
+  poisson("large", 60);
+  const auto binomial = [&](const char* name, double n, double p) {
+    cases.push_back(with_parameters("StatelessRandomBinomialV2", name, {n, p}, n * p,
+                                    std::sqrt(n * p * (1 - p)), 0, n));
+  };
+  binomial("few", 8, 0.25);
+  binomial("likely", 8, 0.875);
+  binomial("many", 200, 0.3);
+  const char* normal = "StatelessParameterizedTruncatedNormalV2";
+  // Means and deviations of normal numbers cut off at both sides.
+  cases.push_back(with_parameters(normal, "wide", {1, 2, -3, 5}, 1, 2 * 0.8796, -3, 5));
+  cases.push_back(
+      with_parameters(normal, "narrow", {0, 1, -0.5, 0.5}, 0, 0.28415, -0.5, 0.5));
+  cases.push_back(
+      with_parameters(normal, "tail", {0, 1, 3, 100}, 3.28310, 0.26568, 3, 100));
+}
+
 }  // namespace
 
 void add_random_cases(CaseList& cases) {
+  add_parameter_cases(cases);
   cases.push_back(sampler("StatelessRandomUniformV2", 0.5, std::sqrt(1 / 12.0), 0, 1));
   cases.push_back(sampler("StatelessRandomNormalV2", 0, 1, -8, 8));
   cases.push_back(sampler("StatelessTruncatedNormalV2", 0, 0.8796, -2, 2));
+  // What TensorFlow's op gives for the seeds 1 and 2, whatever their dtype.
+  cases.push_back({.op = "StatelessRandomGetKeyCounter",
+                   .inputs = {{.shape = {2}, .fixed = {1, 2}}},
+                   .dtypes = {DType::kInt32, DType::kInt64},
+                   .check = [](const std::vector<Tensor>& out) {
+                     EXPECT_EQ(out[0].to_vector<uint64_t>(),
+                               std::vector<uint64_t>{10413732777507651514u});
+                     EXPECT_EQ(out[1].to_vector<uint64_t>(),
+                               (std::vector<uint64_t>{0, 17830669156045600267u}));
+                   }});
   cases.push_back({.op = "StatelessRandomUniformV2",
                    .name = "empty",
                    .inputs = {shape_input({0, 3}), kKey, kCounter},

@@ -152,7 +152,10 @@ ConvPlan prepare_with(const Signature& s, const onednn::End& end) {
     plan.zero_bytes = static_cast<size_t>(p.result_elements) * dtype_size(p.dtype);
     return plan;
   }
-  const onednn::LibraryThreads threads(s.threads);
+  // The library sums the parts of its threads, so that their number shows in the bits.
+  const bool one = s.deterministic && p.direction == ConvDirection::kByFilter;
+  const int count = one ? 1 : s.threads;
+  const onednn::LibraryThreads threads(count);
   const Layouts l = layouts_of(p);
   const auto type = onednn::data_type(p.dtype);
   try {
@@ -167,7 +170,7 @@ ConvPlan prepare_with(const Signature& s, const onednn::End& end) {
         "{}: oneDNN has no primitive for input {} and filter {}: {}", s.op->name,
         s.in(p.input).shape.debug_str(), s.in(p.filter).shape.debug_str(), e.message));
   }
-  plan.call.threads = s.threads;
+  plan.call.threads = count;
   plan.workspace_bytes = plan.call.workspace_bytes;
   return plan;
 }

@@ -15,10 +15,14 @@ void register_nn_batch_norm_kernels(KernelRegistry& registry);
 void register_nn_layer_norm_kernels(KernelRegistry& registry);
 void register_nn_softmax_kernels(KernelRegistry& registry);
 void register_nn_cross_entropy_kernels(KernelRegistry& registry);
+void register_nn_ctc_loss_kernels(KernelRegistry& registry);
+void register_nn_ctc_greedy_kernels(KernelRegistry& registry);
+void register_nn_ctc_beam_kernels(KernelRegistry& registry);
 void register_nn_attention_kernels(KernelRegistry& registry);
 void register_nn_lstm_kernels(KernelRegistry& registry);
 void register_nn_gru_kernels(KernelRegistry& registry);
 void register_nn_resize_kernels(KernelRegistry& registry);
+void register_nn_transform_kernels(KernelRegistry& registry);
 void register_fused_steps_kernels(KernelRegistry& registry);
 
 }  // namespace cpu

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parallel.h"
+#include "kernels/common/random_outputs.h"
 #include "kernels/cpu/random_blocks.h"
 #include "kernels/cpu/random_common.h"
 #include "kernels/register.h"
@@ -206,8 +207,7 @@ void launch_full_int(const FillPlan& p, const LaunchArgs& a) {
 template <class U, class S>
 void uniform_int(const Philox& g, int64_t n, const S* low, const S* high, S* out) {
   if (!(*low < *high)) {
-    throw InvalidArgumentError(
-        fmt::format("Need minval < maxval, got {} >= {}", *low, *high));
+    throw InvalidArgumentError(empty_range_text(*low, *high));
   }
   const U base = static_cast<U>(*low), range = static_cast<U>(*high) - base;
   constexpr int kPerBlock = sizeof(U) == 4 ? 4 : 2;
@@ -240,11 +240,6 @@ void launch_uniform_int(const FillPlan& p, const LaunchArgs& a) {
       return uniform_int<uint64_t>(g, p.n, a.in<uint64_t>(3), a.in<uint64_t>(4),
                                    a.out<uint64_t>());
   }
-}
-
-bool floating_output(const Signature& s) { return is_floating(s.out().dtype); }
-bool wide_integer_output(const Signature& s) {
-  return is_integer(s.out().dtype) && dtype_size(s.out().dtype) >= 4;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The kernel that moves a sequence of random numbers on.
+// Kernels on the states of random numbers: moving a sequence on, and where the numbers of
+// two seeds begin.
 #pragma once
 
 namespace tandem {
@@ -7,6 +8,7 @@ class KernelRegistry;
 
 namespace cpu {
 void register_random_state_kernels(KernelRegistry& registry);
-}
+void register_random_parameter_kernels(KernelRegistry& registry);
+}  // namespace cpu
 
 }  // namespace tandem

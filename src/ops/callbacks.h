@@ -1,0 +1,28 @@
+// Ops that call back: PyFunc runs a function of the front that is installed (Python) on
+// the host. What it calls is known by number; the upper layers install what answers,
+// once.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tandem/attrs.h"
+#include "tandem/tensor.h"
+
+namespace tandem {
+
+class OpTable;
+
+struct PyFuncAttrs {
+  int64_t token = 0;
+  Ints output_dtypes = {};
+  TANDEM_ATTRS(PyFuncAttrs, token, output_dtypes)
+};
+/// The outputs of function `token`. Called on any thread, with the eager emitter.
+using HostCallback = std::vector<Tensor> (*)(int64_t token,
+                                             std::span<const Tensor> inputs);
+void set_host_callback(HostCallback callback);
+
+void register_callback_ops(OpTable& table);
+
+}  // namespace tandem
