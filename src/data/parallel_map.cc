@@ -1,0 +1,157 @@
+#include "data/parallel_map.h"
+
+#include <deque>
+#include <exception>
+#include <thread>
+
+#include "data/worker_thread.h"
+#include "tandem/error.h"
+
+namespace tandem::data {
+
+namespace {
+
+// Slots are in the order of inputs. A worker takes an input and its slot under one lock,
+// so that the order does not depend on which worker is faster.
+class ParallelMap final : public Cursor {
+ public:
+  ParallelMap(const Context& context, const Stage& input, FunctionPtr function,
+              int64_t workers, bool deterministic)
+      : Cursor(context, "ParallelMap"),
+        cancellation_(context.cancellation->child()),
+        input_(input.open({cancellation_})),
+        function_(std::move(function)),
+        workers_(workers),
+        deterministic_(deterministic),
+        wake_(cancellation_, [this] { wake_all(); }) {}
+  ~ParallelMap() override {
+    cancellation_->cancel();
+    threads_.clear();  // joins
+  }
+
+ private:
+  struct Slot {
+    Element element;
+    std::exception_ptr error;
+    bool done = false;
+  };
+  using SlotPtr = std::shared_ptr<Slot>;
+
+  bool advance(Element& out) override {
+    if (threads_.empty()) start();
+    std::unique_lock lock(mutex_);
+    std::deque<SlotPtr>::iterator found;
+    wait_until(changed_, lock, *cancellation_, [&] {
+      found = ready();
+      return found != slots_.end() || (ended_ && slots_.empty());
+    });
+    if (found == slots_.end()) return false;
+    const SlotPtr slot = *found;
+    slots_.erase(found);
+    lock.unlock();
+    room_.notify_one();
+    if (slot->error) std::rethrow_exception(slot->error);
+    out = std::move(slot->element);
+    return true;
+  }
+
+  std::deque<SlotPtr>::iterator ready() {
+    if (deterministic_) {
+      return !slots_.empty() && slots_.front()->done ? slots_.begin() : slots_.end();
+    }
+    auto slot = slots_.begin();
+    while (slot != slots_.end() && !(*slot)->done) ++slot;
+    return slot;
+  }
+
+  void start() {
+    for (int64_t i = 0; i < workers_; ++i) {
+      threads_.push_back(start_worker("data-map", [this] { work(); }));
+    }
+  }
+
+  void work() {
+    try {
+      Element given;
+      while (const SlotPtr slot = take(given)) {
+        if (!slot->error) compute(*slot, given);
+        const std::lock_guard lock(mutex_);
+        slot->done = true;
+        changed_.notify_all();
+      }
+    } catch (const CancelledError&) {
+      // The pass is being taken down.
+    }
+  }
+
+  void compute(Slot& slot, const Element& given) {
+    try {
+      slot.element = (*function_)(given);
+    } catch (...) {
+      slot.error = std::current_exception();
+    }
+  }
+
+  // The next input with a slot for its result; null at the end.
+  SlotPtr take(Element& given) {
+    const std::lock_guard input_lock(input_mutex_);
+    {
+      std::unique_lock lock(mutex_);
+      wait_until(room_, lock, *cancellation_, [&] {
+        return ended_ || static_cast<int64_t>(slots_.size()) < workers_;
+      });
+      if (ended_) return nullptr;
+    }
+    auto slot = std::make_shared<Slot>();
+    bool more = true;
+    try {
+      more = input_->next(given);
+    } catch (...) {
+      cancellation_->check();
+      slot->error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    if (more) {
+      slots_.push_back(slot);
+      return slot;
+    }
+    ended_ = true;
+    wake_all_locked();
+    return nullptr;
+  }
+
+  void wake_all() {
+    const std::lock_guard lock(mutex_);
+    wake_all_locked();
+  }
+  void wake_all_locked() {
+    changed_.notify_all();
+    room_.notify_all();
+  }
+
+  const std::shared_ptr<Cancellation> cancellation_;
+  std::mutex input_mutex_;               // taken before mutex_
+  const std::unique_ptr<Cursor> input_;  // used under input_mutex_
+  const FunctionPtr function_;
+  const int64_t workers_;
+  const bool deterministic_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;  // a result is there, or the end
+  std::condition_variable room_;     // a slot has become free
+  std::deque<SlotPtr> slots_;        // guarded by mutex_
+  bool ended_ = false;               // guarded by mutex_: the input has
+  Cancellation::Registration wake_;
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Cursor> open_parallel_map(const Context& context, const Stage& input,
+                                          FunctionPtr function, int64_t workers,
+                                          bool deterministic) {
+  return std::make_unique<ParallelMap>(context, input, std::move(function), workers,
+                                       deterministic);
+}
+
+}  // namespace tandem::data
