@@ -1,0 +1,179 @@
+#include "tandem/saved_model.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "io/stored_function.h"
+#include "tandem/checkpoint.h"
+#include "tandem/error.h"
+
+namespace tandem {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFile = "saved_model.json";
+constexpr const char* kFormat = "tandem-saved-model";
+constexpr int kVersion = 1;
+
+Shape read_shape(const json& j) {
+  if (j.is_null()) return Shape::unknown();
+  std::vector<int64_t> dims;
+  for (const json& d : j) dims.push_back(d.is_null() ? kUnknownDim : d.get<int64_t>());
+  return Shape(dims);
+}
+
+TensorSpec read_spec(const json& j, const std::string& name) {
+  return {.shape = read_shape(j.at("shape")),
+          .dtype = dtype_from_name(j.at("dtype").get<std::string>()),
+          .name = name};
+}
+
+json read_model(const std::string& folder) {
+  const std::string path = folder + "/" + kFile;
+  std::string text;
+  try {
+    text = read_whole_file(path);
+  } catch (const NotFoundError&) {
+    throw NotFoundError(
+        fmt::format("SavedModel file does not exist at: {}. Give the folder that "
+                    "tf.saved_model.save wrote.",
+                    path));
+  }
+  json model = json::parse(text, nullptr, false);
+  if (!model.is_object() || model.value("format", json()) != kFormat) {
+    throw DataLossError(path + " is damaged or describes no saved model.");
+  }
+  if (model.value("version", json()) != kVersion) {
+    throw InvalidArgumentError(fmt::format(
+        "{} has version {}; this build reads version {}. Load it with the version that "
+        "wrote it.",
+        path, model.value("version", json()).dump(), kVersion));
+  }
+  return model;
+}
+
+}  // namespace
+
+struct SavedFunction::State {
+  std::string name;
+  std::shared_ptr<CompiledFunction> function;
+  std::vector<TensorSpec> inputs;
+  std::vector<std::string> outputs;
+  std::vector<size_t> results;  // by output: which result of the function
+};
+
+struct SavedModel::State {
+  std::vector<Variable> variables;
+  std::vector<std::string> names;
+  std::map<std::string, SavedFunction> signatures;
+};
+
+const std::vector<TensorSpec>& SavedFunction::inputs() const { return state_->inputs; }
+const std::vector<std::string>& SavedFunction::outputs() const { return state_->outputs; }
+std::string SavedFunction::explain() const { return state_->function->explain(); }
+
+std::vector<Tensor> SavedFunction::operator()(
+    const std::vector<Tensor>& arguments) const {
+  const State& s = *state_;
+  if (arguments.size() != s.inputs.size()) {
+    throw InvalidArgumentError(fmt::format("{}: {} tensors were given, {} are wanted.",
+                                           s.name, arguments.size(), s.inputs.size()));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const TensorSpec& spec = s.inputs[i];
+    if (arguments[i].dtype() != spec.dtype ||
+        !spec.shape.compatible_with(arguments[i].shape())) {
+      throw InvalidArgumentError(fmt::format(
+          "{}: '{}' is {} of shape {}, and {} of shape {} is wanted.", s.name, spec.name,
+          dtype_name(arguments[i].dtype()), arguments[i].shape().str(),
+          dtype_name(spec.dtype), spec.shape.str()));
+    }
+  }
+  const std::vector<Tensor> results = s.function->call(arguments);
+  std::vector<Tensor> chosen;
+  for (size_t r : s.results) chosen.push_back(results.at(r));
+  return chosen;
+}
+
+std::map<std::string, Tensor> SavedFunction::call(
+    const std::map<std::string, Tensor>& arguments) const {
+  std::vector<Tensor> ordered;
+  for (const TensorSpec& spec : state_->inputs) {
+    const auto found = arguments.find(spec.name);
+    if (found == arguments.end()) {
+      throw InvalidArgumentError(
+          fmt::format("{}: there is no argument '{}'.", state_->name, spec.name));
+    }
+    ordered.push_back(found->second);
+  }
+  if (arguments.size() != ordered.size()) {
+    throw InvalidArgumentError(fmt::format("{}: {} arguments were given, {} are known.",
+                                           state_->name, arguments.size(),
+                                           ordered.size()));
+  }
+  const std::vector<Tensor> results = (*this)(ordered);
+  std::map<std::string, Tensor> named;
+  for (size_t i = 0; i < results.size(); ++i) named[state_->outputs[i]] = results[i];
+  return named;
+}
+
+SavedModel::SavedModel(const std::string& folder) {
+  auto state = std::make_shared<State>();
+  const json model = read_model(folder);
+  try {
+    const CheckpointReader values(folder + "/variables/variables");
+    for (const json& v : model.at("variables")) {
+      state->variables.emplace_back(
+          values.read(v.at("key").get<std::string>()),
+          VariableOptions{v.at("name").get<std::string>(), v.at("trainable").get<bool>(),
+                          read_shape(v.at("shape"))});
+    }
+    for (const json& s : model.at("signatures")) {
+      const json& f = model.at("functions").at(s.at("function").get<size_t>());
+      std::vector<Tensor> handles;
+      for (const json& v : f.at("variables")) {
+        handles.push_back(state->variables.at(v.get<size_t>()).handle());
+      }
+      auto made = std::make_shared<SavedFunction::State>();
+      made->name = s.at("name").get<std::string>();
+      made->function =
+          load_function(folder + "/" + f.at("file").get<std::string>(), handles);
+      const json& inputs = f.at("inputs");
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        made->inputs.push_back(
+            read_spec(inputs[i], s.at("inputs").at(i).get<std::string>()));
+      }
+      for (const json& o : s.at("outputs")) {
+        made->outputs.push_back(o.at(0).get<std::string>());
+        made->results.push_back(o.at(1).get<size_t>());
+      }
+      SavedFunction function;
+      function.state_ = std::move(made);
+      state->names.push_back(function.state_->name);
+      state->signatures.emplace(function.state_->name, std::move(function));
+    }
+  } catch (const json::exception& e) {
+    throw DataLossError(fmt::format("{}/{} is damaged: {}", folder, kFile, e.what()));
+  } catch (const std::out_of_range&) {
+    throw DataLossError(
+        fmt::format("{}/{} is damaged: a number is too large.", folder, kFile));
+  }
+  state_ = std::move(state);
+}
+
+const std::vector<std::string>& SavedModel::signatures() const { return state_->names; }
+const std::vector<Variable>& SavedModel::variables() const { return state_->variables; }
+
+SavedFunction SavedModel::signature(const std::string& name) const {
+  const auto found = state_->signatures.find(name);
+  if (found == state_->signatures.end()) {
+    throw NotFoundError(fmt::format("The saved model has no signature '{}'; it has: {}.",
+                                    name, fmt::join(state_->names, ", ")));
+  }
+  return found->second;
+}
+
+}  // namespace tandem

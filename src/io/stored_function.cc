@@ -1,0 +1,58 @@
+#include "io/stored_function.h"
+
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "graph/serialize.h"
+#include "tandem/error.h"
+#include "tensor/tensor_impl.h"
+
+namespace tandem {
+
+namespace {
+
+// The walk of graph/serialize.cc.
+void collect(const Graph& graph, std::unordered_set<uint64_t>& seen,
+             std::vector<Tensor>& handles) {
+  for (const Node& n : graph.nodes()) {
+    if (n.constant.defined() && n.constant.dtype() == DType::kResource &&
+        seen.insert(n.constant.impl()->id).second) {
+      handles.push_back(n.constant);
+    }
+    for (const GraphPtr& g : n.subgraphs) collect(*g, seen, handles);
+  }
+}
+
+}  // namespace
+
+std::vector<Tensor> stored_variables(const Graph& graph) {
+  std::unordered_set<uint64_t> seen;
+  std::vector<Tensor> handles;
+  collect(graph, seen, handles);
+  return handles;
+}
+
+void store_function(const std::string& path, const Graph& graph) {
+  NewFile file(path);
+  file.write(to_bytes(graph));
+  file.commit();
+}
+
+std::shared_ptr<CompiledFunction> load_function(const std::string& path,
+                                                std::span<const Tensor> handles) {
+  const auto find = [&](const StoredVariable& v) {
+    return static_cast<size_t>(v.index) < handles.size()
+               ? handles[static_cast<size_t>(v.index)]
+               : Tensor();
+  };
+  try {
+    auto graph = std::make_shared<Graph>(from_bytes(read_whole_file(path), find));
+    return std::make_shared<CompiledFunction>(std::move(graph), GraphFunctionOptions{});
+  } catch (const DataLossError& e) {
+    throw DataLossError(fmt::format("{}: {}", path, e.what()));
+  }
+}
+
+}  // namespace tandem

@@ -1,0 +1,25 @@
+// Functions in files: a graph as graph/serialize.h writes it, and which variables it
+// uses, in the order of the file. Any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "run/compiled_function.h"
+
+namespace tandem {
+
+/// Handles of the variables that a graph uses, in the order in which its stored form
+/// numbers them. Hidden ones too: the state of random ops.
+std::vector<Tensor> stored_variables(const Graph& graph);
+
+void store_function(const std::string& path, const Graph& graph);
+
+/// `handles` take the places of stored_variables(). Throws NotFoundError, DataLossError,
+/// and InvalidArgumentError for variables that do not fit.
+std::shared_ptr<CompiledFunction> load_function(const std::string& path,
+                                                std::span<const Tensor> handles);
+
+}  // namespace tandem
