@@ -4,12 +4,17 @@
 #include <exception>
 #include <mutex>
 
+#include <pthread.h>
+
 #ifdef TANDEM_NO_OPENMP
 #include <thread>
 #include <vector>
 #else
 #include <omp.h>
 #endif
+
+#include "base/denormals.h"
+#include "base/single_thread.h"
 
 namespace tandem {
 namespace {
@@ -96,8 +101,10 @@ void run_parts(int64_t n, int parts, FnRef<void(int, int64_t, int64_t)> body) {
     return;
   }
   FirstError error;
+  const uint64_t modes = float_modes();
   run_team(token.threads(), [&](int member, int members) {
     InsideRange inside;
+    if (member > 0 && float_modes() != modes) set_float_modes(modes);
     for (int part = member; part < parts; part += members) {
       try {
         run(part);
@@ -116,13 +123,21 @@ int64_t grains(int64_t n, int64_t grain) {
 
 }  // namespace
 
+namespace {
+// Threads do not survive a fork, and OpenMP would wait for them for ever: what runs in
+// the child runs on the thread that forked.
+std::atomic<bool> g_forked{false};
+[[maybe_unused]] const int g_watches_forks =
+    pthread_atfork(nullptr, nullptr, [] { g_forked.store(true); });
+}  // namespace
+
 TeamToken::TeamToken(Team* team) {
   if (!team || inside_range) return;
   if (held_team == team) {
     threads_ = team->threads();
     return;
   }
-  const int wanted = team->threads();
+  const int wanted = g_forked.load(std::memory_order_relaxed) ? 1 : team->threads();
   if (wanted > 1 && !team->held_.exchange(true, std::memory_order_acquire)) {
     team_ = team;
     threads_ = wanted;
@@ -138,6 +153,17 @@ TeamToken::~TeamToken() {
   if (!team_) return;
   held_team = previous_;
   team_->held_.store(false, std::memory_order_release);
+}
+
+// As in a range: kernels run inline. OpenMP regions of libraries get one thread, too.
+SingleThread::SingleThread()
+    : previous_(std::exchange(inside_range, true)),
+      previous_threads_(omp_get_max_threads()) {
+  omp_set_num_threads(1);
+}
+SingleThread::~SingleThread() {
+  inside_range = previous_;
+  omp_set_num_threads(previous_threads_);
 }
 
 Team* current_team() { return this_team; }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "base/log.h"
 
@@ -16,8 +17,10 @@ std::atomic<bool> enabled{false};
 
 namespace {
 
-/// Events kept in one recording, over all threads (about 112 MiB).
+/// Events kept in one recording, over all threads (about 128 MiB).
 constexpr int64_t kMaxEvents = 2 << 20;
+
+thread_local const char* t_site = nullptr;
 
 struct Buffer {
   std::mutex mutex;  // the owner's, and shortly the collector's
@@ -59,13 +62,17 @@ int64_t now_ns() {
       .count();
 }
 
+const char* set_site(const char* site) { return std::exchange(t_site, site); }
+const char* site() { return t_site; }
+
 void record(Kind kind, const char* name, const char* lane, int64_t begin_ns,
-            int64_t end_ns, int64_t bytes) {
+            int64_t end_ns, int64_t bytes, const char* detail) {
   if (!enabled()) return;
   if (registry().count.fetch_add(1, std::memory_order_relaxed) >= kMaxEvents) return;
   Buffer& buffer = this_buffer();
   std::lock_guard lock(buffer.mutex);
-  buffer.events.push_back({kind, name, lane, begin_ns, end_ns, bytes, buffer.thread});
+  buffer.events.push_back({kind, name, lane, begin_ns, end_ns, bytes, buffer.thread,
+                           detail ? detail : t_site});
 }
 
 void start() {

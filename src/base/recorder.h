@@ -21,6 +21,9 @@ struct Event {
   int64_t end_ns;
   int64_t bytes;
   uint64_t thread;
+  /// Static storage, may be null: of an op, the line of the user's program; of a mark,
+  /// its values as "name=value" lines.
+  const char* detail;
 };
 
 namespace detail {
@@ -30,7 +33,12 @@ inline bool enabled() { return detail::enabled.load(std::memory_order_relaxed); 
 
 int64_t now_ns();
 void record(Kind kind, const char* name, const char* lane, int64_t begin_ns,
-            int64_t end_ns, int64_t bytes);
+            int64_t end_ns, int64_t bytes, const char* detail = nullptr);
+
+/// The line of the user's program that this thread executes, for events that bring no
+/// detail of their own; null where nobody knows. Returns the one before.
+const char* set_site(const char* site);
+const char* site();
 /// Starts or stops recording; starting forgets earlier events.
 void start();
 void stop();

@@ -53,6 +53,13 @@ TEST_P(Examples, CustomLoopConverges) {
   EXPECT_EQ(number_after(r, "scale is now "), 512) << r.text;
 }
 
+TEST_P(Examples, PipelineFitsTheLine) {
+  const Result r = run(EXAMPLE_PIPELINE, GetParam());
+  ASSERT_EQ(r.code, 0) << r.text;
+  EXPECT_NEAR(number_after(r, "y = "), 2, 0.1) << r.text;
+  EXPECT_NEAR(number_after(r, " x + "), 1, 0.1) << r.text;
+}
+
 INSTANTIATE_TEST_SUITE_P(EmulatedGpus, Examples, testing::Values("0", "1"));
 
 }  // namespace
