@@ -7,6 +7,7 @@
 #include "python/convert_parts.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/graph_scopes.h"
 #include "python/numpy_api.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
@@ -90,8 +91,7 @@ bool is_tensor_like(PyObject* value) {
 
 Tensor to_tensor(PyObject* value, ConvertOptions options) {
   if (is_tensor(value)) return checked(tensor_of(value), value, options.dtype);
-  if (is_variable(value))
-    return checked(variable_of_object(value).read(), value, options.dtype);
+  if (is_variable(value)) return checked(read_variable(value), value, options.dtype);
   if (is_scalar(value)) return from_scalar(value, options);
   if (PyArray_Check(value)) return from_array(value, options);
   if (PyList_Check(value) || (PyTuple_Check(value) && !converts_itself(value)) ||
@@ -173,6 +173,12 @@ Shape to_shape(PyObject* value) {
 Ints to_ints(PyObject* value, const char* what) {
   Ints result;
   const auto append = [&](PyObject* item) {
+    if (is_tensor(item) && tensor_of(item).impl()->symbolic) {
+      if (const auto known = known_ints(tensor_of(item)); known && known->size() == 1) {
+        result.push_back((*known)[0]);
+        return;
+      }
+    }
     const nb::object index = nb::steal(PyNumber_Index(item));
     if (!index.is_valid()) throw nb::python_error();
     const int64_t v = PyLong_AsLongLong(index.ptr());
@@ -195,6 +201,7 @@ Ints to_ints(PyObject* value, const char* what) {
   }
   const Tensor t = to_tensor(value, {.on_host = true});
   if (t.impl()->symbolic) {
+    if (std::optional<Ints> known = known_ints(t)) return *std::move(known);
     raise(PyExc_TypeError,
           fmt::format("{} must be known when the function is traced, but is a symbolic "
                       "tensor. Pass a Python value.",

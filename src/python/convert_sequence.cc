@@ -12,6 +12,7 @@
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
 #include "tandem/ops/array.h"
+#include "tandem/ops/elementwise.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem::python {
@@ -144,13 +145,57 @@ DType dtype_of_tensors(PyObject* value) {
   return DType::kInvalid;
 }
 
+// Are all of its tensors concrete numbers, which may be taken as values of another dtype?
+bool has_values_only(PyObject* value) {
+  if (is_variable(value)) return true;
+  if (is_tensor(value)) {
+    const Tensor& t = tensor_of(value);
+    return !t.impl()->symbolic && t.dtype() != DType::kString;
+  }
+  if (!PyList_Check(value) && !PyTuple_Check(value)) return is_scalar(value);
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+    if (!has_values_only(PySequence_Fast_GET_ITEM(value, i))) return false;
+  }
+  return true;
+}
+
+// Where a dtype is asked for that the tensors do not have, TensorFlow takes their values
+// one by one, as it takes numbers of the list.
+Tensor stack_of_values(PyObject* value, const ConvertOptions& options) {
+  if (is_tensor(value) || is_variable(value)) {
+    const Tensor t = to_tensor(value);
+    return t.dtype() == options.dtype ? t : tandem::cast(t, options.dtype);
+  }
+  if (!PyList_Check(value) && !PyTuple_Check(value)) return to_tensor(value, options);
+  std::vector<Tensor> parts;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+    parts.push_back(stack_of_values(PySequence_Fast_GET_ITEM(value, i), options));
+  }
+  return stack(parts);
+}
+
 Tensor stack_of(PyObject* value, const ConvertOptions& options) {
+  const DType natural = dtype_of_tensors(value);
   ConvertOptions inner = options;
-  if (inner.dtype == DType::kInvalid) inner.hint = dtype_of_tensors(value);
+  if (inner.dtype == DType::kInvalid) inner.dtype = options.hint;
+  if (inner.dtype != DType::kInvalid && inner.dtype != natural &&
+      inner.dtype != DType::kString && has_values_only(value)) {
+    try {
+      return stack_of_values(value, inner);
+    } catch (nb::python_error&) {
+      if (options.dtype != DType::kInvalid) throw;
+    }
+  }
+  inner = options;
+  if (inner.dtype == DType::kInvalid) inner.hint = natural;
   const nb::object fast = nb::steal(PySequence_Fast(value, "a sequence is wanted"));
   std::vector<Tensor> parts;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i) {
-    parts.push_back(to_tensor(PySequence_Fast_GET_ITEM(fast.ptr(), i), inner));
+    PyObject* item = PySequence_Fast_GET_ITEM(fast.ptr(), i);
+    // A number beside tensors must be of their kind.
+    ConvertOptions wanted = inner;
+    if (wanted.dtype == DType::kInvalid && is_scalar(item)) wanted.dtype = natural;
+    parts.push_back(to_tensor(item, wanted));
   }
   return stack(parts);
 }

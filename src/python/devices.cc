@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "op/placement.h"
 #include "python/bind.h"
 #include "python/errors.h"
 #include "run/eager.h"
@@ -90,6 +91,14 @@ void bind_devices(nb::module_& m) {
       .def(nb::init<std::optional<std::string>>(), nb::arg("device").none())
       .def("__enter__", enter)
       .def("__exit__", [](PyDeviceScope& s, nb::args) { s.entered.pop_back(); });
+
+  m.def(
+      "device_scope",
+      [] {
+        const DeviceSpec* spec = current_device_spec();
+        return spec ? spec->str() : std::string();
+      },
+      "The device that scopes ask for now; empty outside any.");
 
   nb::module_ c = m.def_submodule("config", "Devices and their configuration.");
   using Type = std::optional<std::string>;

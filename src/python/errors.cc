@@ -3,6 +3,8 @@
 #include <array>
 #include <new>
 
+#include "graph/trace.h"
+#include "tandem/control_flow.h"
 #include "tandem/error.h"
 
 namespace tandem::python {
@@ -12,9 +14,18 @@ namespace {
 // Classes by error code; owned for the life of the process.
 std::array<PyObject*, 17> g_classes{};
 
+// What a trace raises for arguments that do not fit: TensorFlow's classes for that are
+// Python's own.
+PyObject* g_traced_class = nullptr;
+
 void set_error(const Error& e) {
+  // Work that was given up because of an interrupt ends in the interrupt.
+  if (e.code() == ErrorCode::kCancelled && PyErr_CheckSignals() != 0) return;
   const auto code = static_cast<size_t>(e.code());
   PyObject* type = code < g_classes.size() ? g_classes[code] : nullptr;
+  if (e.code() == ErrorCode::kInvalidArgument && g_traced_class && current_tracer()) {
+    type = g_traced_class;
+  }
   if (!type) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
     return;
@@ -34,6 +45,8 @@ void set_python_error() {
     e.restore();
   } catch (const ValueError& e) {
     PyErr_SetString(PyExc_ValueError, e.what());
+  } catch (const TypeError& e) {
+    PyErr_SetString(PyExc_TypeError, e.what());
   } catch (const RuntimeStateError& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   } catch (const Error& e) {
@@ -66,6 +79,10 @@ void bind_errors(nb::module_& m) {
     } catch (const Error&) {
       set_python_error();
     }
+  });
+  m.def("register_traced_error", [](nb::handle type) {
+    Py_INCREF(type.ptr());
+    Py_XSETREF(g_traced_class, type.ptr());
   });
   m.def(
       "register_error",

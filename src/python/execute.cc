@@ -7,6 +7,7 @@
 #include "python/convert.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/site.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
 #include "tensor/tensor_impl.h"
@@ -31,6 +32,19 @@ bool is_small(const OpDef& op, std::span<const TensorArg> inputs) {
     if (t->shape.num_elements() > kSmall) return false;
   }
   return true;
+}
+
+// An input that is no tensor and runs ops in its own way (tf.RaggedTensor).
+struct Dispatched {
+  PyObject* value;
+};
+bool runs_ops_itself(PyObject* v) {
+  if (PyLong_Check(v) || PyFloat_Check(v) || PyList_Check(v) || PyTuple_Check(v) ||
+      PyUnicode_Check(v) || PyBytes_Check(v)) {
+    return false;
+  }
+  return PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(v)),
+                                "__tf_dispatch__") == 1;
 }
 
 // The tensors of one call. Type variables are settled by what is a tensor already; then
@@ -86,7 +100,7 @@ class Arguments {
     } else if (is_variable(v)) {
       const Variable& variable = variable_of_object(v);
       tensors_[i] = op_.input_def(static_cast<int>(i)).resource ? variable.handle()
-                                                                : variable.read();
+                                                                : read_variable(v);
       if (tensors_[i].dtype() == DType::kResource) return;
     } else {
       return;
@@ -104,8 +118,21 @@ class Arguments {
       for (int d = 1; one && d < kDTypeCount; ++d) {
         if (t.allowed == mask(static_cast<DType>(d))) return static_cast<DType>(d);
       }
-      const bool no_floats = !(t.allowed & kFloats) && (t.allowed & mask(DType::kInt32));
-      if (no_floats && is_empty(values_[i])) return DType::kInt32;
+      if (wants_integers(t) && is_empty(values_[i])) return DType::kInt32;
+    }
+    return DType::kInvalid;
+  }
+  static bool wants_integers(const TypeVar& t) {
+    return !(t.allowed & kFloats) && (t.allowed & mask(DType::kInt32));
+  }
+  // A shape given as a list takes the values of tensors in it, whatever their dtype.
+  DType shape_type(size_t i) const {
+    const InputDef& def = op_.input_def(static_cast<int>(i));
+    if (!def.host || !(PyList_Check(values_[i]) || PyTuple_Check(values_[i]))) {
+      return DType::kInvalid;
+    }
+    for (const TypeVar& t : op_.types) {
+      if (t.name == def.type && wants_integers(t)) return DType::kInt32;
     }
     return DType::kInvalid;
   }
@@ -114,6 +141,7 @@ class Arguments {
   }
 
   void convert(size_t i) {
+    if (runs_ops_itself(values_[i])) throw Dispatched{values_[i]};
     const InputDef& def = op_.input_def(static_cast<int>(i));
     DType& type = type_of(i);
     ConvertOptions options{.on_host = def.host};
@@ -123,6 +151,9 @@ class Arguments {
     const bool lenient = &op_ == &static_cast<const OpDef&>(add);
     (lenient ? options.hint : options.dtype) =
         type != DType::kInvalid ? type : only_type(i);
+    if (options.dtype == DType::kInvalid && options.hint == DType::kInvalid) {
+      options.hint = shape_type(i);
+    }
     tensors_[i] = to_tensor(values_[i], options);
     if (type == DType::kInvalid) type = tensors_[i].dtype();
   }
@@ -162,22 +193,46 @@ PyObject* result_of(const OpDef& op, std::vector<Tensor> outputs) {
   return all.release().ptr();
 }
 
+// value.__tf_dispatch__(op, inputs, attributes)
+PyObject* dispatch(const Dispatched& to, const OpDef& op, PyObject* const* args,
+                   Py_ssize_t nargs, PyObject* names) {
+  nb::list inputs;
+  for (Py_ssize_t i = 1; i < nargs; ++i) inputs.append(nb::handle(args[i]));
+  nb::dict attrs;
+  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); ++i) {
+    attrs[nb::handle(PyTuple_GET_ITEM(names, i))] = nb::handle(args[nargs + i]);
+  }
+  return nb::handle(to.value)
+      .attr("__tf_dispatch__")(op.name, inputs, attrs)
+      .release()
+      .ptr();
+}
+
+PyObject* run(const OpDef& op, PyObject* const* args, Py_ssize_t nargs, PyObject* names) {
+  const Arguments inputs(op, args + 1, nargs - 1);
+  Attrs keep;
+  const AttrsRef attrs = attrs_from_python(op, names, args + nargs, keep);
+  if (op.outputs.size() == 1 && !op.outputs[0].ends_with('*')) {
+    return wrap(emit_unlocked(op, attrs, inputs.args()));
+  }
+  std::vector<Tensor> outputs;
+  {
+    const SiteScope site;
+    const nb::gil_scoped_release unlocked;
+    current_emitter().emit(op, attrs, inputs.args(), outputs);
+  }
+  return result_of(op, std::move(outputs));
+}
+
 PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* names) {
   return guarded([&]() -> PyObject* {
     if (nargs < 1) raise(PyExc_TypeError, "execute: no op given");
     const OpDef& op = op_of(args[0]);
-    const Arguments inputs(op, args + 1, nargs - 1);
-    Attrs keep;
-    const AttrsRef attrs = attrs_from_python(op, names, args + nargs, keep);
-    if (op.outputs.size() == 1 && !op.outputs[0].ends_with('*')) {
-      return wrap(emit_unlocked(op, attrs, inputs.args()));
+    try {
+      return run(op, args, nargs, names);
+    } catch (const Dispatched& to) {
+      return dispatch(to, op, args, nargs, names);
     }
-    std::vector<Tensor> outputs;
-    {
-      const nb::gil_scoped_release unlocked;
-      current_emitter().emit(op, attrs, inputs.args(), outputs);
-    }
-    return result_of(op, std::move(outputs));
   });
 }
 
@@ -221,6 +276,7 @@ nb::dict describe(const OpDef& op) {
 }  // namespace
 
 Tensor emit_unlocked(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> inputs) {
+  const SiteScope site;
   if (is_small(op, inputs)) return current_emitter().emit_one(op, attrs, inputs);
   const nb::gil_scoped_release unlocked;
   return current_emitter().emit_one(op, attrs, inputs);

@@ -8,6 +8,7 @@
 
 #include "python/bind.h"
 #include "python/casters.h"
+#include "tandem/lookup.h"
 #include "tandem/ops.h"
 
 namespace tandem::python {
@@ -150,6 +151,9 @@ void bind_functions(nb::module_& m) {
   bind_linalg(f);
   bind_random(f);
   bind_nn_functions(f);
+  f.def("make_table",
+        [](DType key, DType value) { return lookup::make_table(key, value); });
+  f.def("drop_table", [](int64_t table) { lookup::drop_table(table); });
   f.def(
       "boolean_mask",
       [](const Tensor& tensor, const Tensor& mask, int64_t axis) {

@@ -115,6 +115,25 @@ nb::list run_custom_gradient(nb::callable forward, nb::list inputs) {
   return wrap_all(outputs);
 }
 
+struct PyForwardAccumulator {
+  std::unique_ptr<ForwardAccumulator> accumulator;
+};
+
+nb::list run_recompute_grad(nb::callable function, nb::list inputs) {
+  const std::vector<Tensor> given = tensors_of(inputs);
+  auto kept = std::make_shared<Callback>(function);
+  const auto run = [kept](const std::vector<Tensor>& in) {
+    const nb::gil_scoped_acquire locked;
+    return tensors_of(nb::handle(kept->callable)(wrap_all(in)));
+  };
+  std::vector<Tensor> outputs;
+  {
+    const nb::gil_scoped_release unlocked;
+    outputs = recompute_grad(run, given);
+  }
+  return wrap_all(outputs);
+}
+
 }  // namespace
 
 void bind_gradients(nb::module_& m) {
@@ -161,6 +180,26 @@ void bind_gradients(nb::module_& m) {
       .def("__enter__",
            [](PyPause& p) { p.entered.push_back(std::make_unique<PauseRecording>()); })
       .def("__exit__", [](PyPause& p, nb::args) { p.entered.pop_back(); });
+  nb::class_<PyForwardAccumulator>(m, "ForwardAccumulator",
+                                   "Tangents of what is computed while it lives.")
+      .def("__init__",
+           [](PyForwardAccumulator* self, nb::list primals, nb::list tangents) {
+             std::vector<Source> from;
+             for (nb::handle p : primals) from.push_back(source_of(p));
+             new (self) PyForwardAccumulator{
+                 std::make_unique<ForwardAccumulator>(from, tensors_of(tangents))};
+           })
+      .def("stop", [](PyForwardAccumulator& a) { a.accumulator.reset(); })
+      .def("jvp", [](PyForwardAccumulator& a, nb::handle target, bool zero) {
+        const Tensor of = to_tensor(target.ptr());
+        Tensor result;
+        {
+          const nb::gil_scoped_release unlocked;
+          result = a.accumulator->jvp(of, unconnected_of(zero));
+        }
+        return nb::steal(wrap(std::move(result)));
+      });
+  m.def("recompute_grad", run_recompute_grad, nb::arg("function"), nb::arg("inputs"));
   m.def("custom_gradient", run_custom_gradient, nb::arg("forward"), nb::arg("inputs"));
 }
 

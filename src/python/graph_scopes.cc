@@ -1,13 +1,11 @@
-// Graphs being traced, as contexts of a `with` block: FuncGraph (ops become nodes),
-// init_scope (ops run eagerly again) and name scopes.
-#include <memory>
-#include <vector>
+#include "python/graph_scopes.h"
 
+#include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include "graph/trace.h"
-#include "python/bind.h"
+#include "graph/next_name.h"
+#include "python/compiled.h"
 #include "python/convert.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
@@ -17,32 +15,57 @@ namespace tandem::python {
 
 namespace {
 
-struct PyGraph {
-  explicit PyGraph(std::string name) : graph(std::move(name)) {}
-  PyGraph(const PyGraph&) = delete;
-  PyGraph& operator=(const PyGraph&) = delete;
-  Graph graph;
-  std::unique_ptr<Tracer> tracer;
-  struct Entered {
-    std::unique_ptr<EmitterScope> scope;
-    PyObject* previous;
-  };
-  std::vector<Entered> entered;
-};
+// Tapes inside the function hear what is traced.
+void record_traced(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> inputs,
+                   std::span<const Tensor> outputs) {
+  if (recording()) record_op(op, attrs, inputs, outputs);
+}
 
+void enter(nb::handle self, PyGraph& g, std::unique_ptr<HideListeners> hidden) {
+  g.entered.push_back(
+      {std::move(hidden), std::make_unique<EmitterScope>(g.tracer.get()), t_graph});
+  t_graph = self.ptr();
+}
+
+// A graph for looking at shapes: part of the trace around it, if there is one. Tapes
+// inside hear what is traced, those outside do not.
 void enter_graph(nb::handle self) {
   PyGraph& g = *nb::inst_ptr<PyGraph>(self);
+  if (g.finished)
+    raise(PyExc_RuntimeError, "The graph is finished: nothing can be added.");
   if (!g.tracer) {
-    g.tracer = std::make_unique<Tracer>(g.graph, Tracer::Listener{}, current_tracer());
+    g.tracer = std::make_unique<Tracer>(*g.graph, record_traced, current_tracer());
   }
-  g.entered.push_back({std::make_unique<EmitterScope>(g.tracer.get()), t_graph});
-  t_graph = self.ptr();
+  enter(self, g, std::make_unique<HideListeners>());
+}
+
+// The graph of a function: on its own, and one op to the tapes outside.
+void enter_function(nb::handle self) {
+  PyGraph& g = *nb::inst_ptr<PyGraph>(self);
+  if (g.finished)
+    raise(PyExc_RuntimeError, "The graph is finished: nothing can be added.");
+  if (!g.tracer) g.tracer = std::make_unique<Tracer>(*g.graph, record_traced);
+  enter(self, g, std::make_unique<HideListeners>());
 }
 
 void exit_graph(PyGraph& g) {
   if (g.entered.empty()) raise(PyExc_RuntimeError, "The graph was not entered.");
   t_graph = g.entered.back().previous;
   g.entered.pop_back();
+}
+
+nb::object finish(PyGraph& g, nb::list results) {
+  if (!g.tracer || g.finished) {
+    raise(PyExc_RuntimeError, "A graph is finished once, after it was traced into.");
+  }
+  g.graph->results().clear();
+  for (nb::handle t : results) {
+    g.graph->results().push_back(g.tracer->value_of(tensor_of(t.ptr())));
+  }
+  g.tracer->finish();
+  g.finished = true;
+  return compiled_object(
+      std::make_shared<CompiledFunction>(GraphPtr(g.graph), GraphFunctionOptions{}));
 }
 
 nb::object placeholder(PyGraph& g, nb::handle dtype, nb::handle shape,
@@ -58,6 +81,50 @@ struct PyInitScope {
   std::vector<PyGraph::Entered> entered;
 };
 
+// A value traced without parameters, computed now: what a variable begins with.
+nb::object evaluate(nb::handle tensor) {
+  const Tensor& t = tensor_of(tensor.ptr());
+  const GraphValue* value = graph_value_of(t);
+  if (!value) return nb::borrow(tensor);
+  const Graph& all = *value->graph;
+  std::vector<char> needed(static_cast<size_t>(all.size()), 0);
+  needed[static_cast<size_t>(value->ref.node)] = 1;
+  for (int32_t i = value->ref.node; i >= 0; --i) {
+    if (!needed[static_cast<size_t>(i)]) continue;
+    const Node& n = all.node(i);
+    if (n.kind == Node::Kind::kParameter) {
+      raise(PyExc_ValueError,
+            fmt::format("The initial value of a variable depends on '{}', an argument of "
+                        "the function that is traced, which has no value yet. Create the "
+                        "variable outside, or give a value that needs no argument.",
+                        n.name));
+    }
+    for (const ValueRef& v : n.inputs) {
+      if (v.defined()) needed[static_cast<size_t>(v.node)] = 1;
+    }
+  }
+  auto graph = std::make_shared<Graph>("initial_value");
+  std::vector<int32_t> moved(static_cast<size_t>(all.size()), -1);
+  const auto here = [&](ValueRef v) -> ValueRef {
+    if (v.defined()) v.node = moved[static_cast<size_t>(v.node)];
+    return v;
+  };
+  for (int32_t i = 0; i <= value->ref.node; ++i) {
+    if (!needed[static_cast<size_t>(i)]) continue;
+    std::vector<ValueRef> inputs;
+    for (const ValueRef& v : all.node(i).inputs) inputs.push_back(here(v));
+    const int32_t copy = graph->add_copy(all.node(i), std::move(inputs));
+    graph->node(copy).after.clear();
+    moved[static_cast<size_t>(i)] = copy;
+  }
+  graph->results() = {here(value->ref)};
+  const EmitterScope eager(nullptr);
+  const HideListeners hidden;
+  auto function =
+      std::make_shared<CompiledFunction>(GraphPtr(graph), GraphFunctionOptions{});
+  return nb::steal(wrap(function->call({})[0]));
+}
+
 struct PyNameScope {
   explicit PyNameScope(std::string given) : name(std::move(given)) {}
   PyNameScope(const PyNameScope&) = delete;
@@ -68,24 +135,48 @@ struct PyNameScope {
 
 }  // namespace
 
+const GraphValue* graph_value_of(const Tensor& tensor) {
+  const auto* value = static_cast<const GraphValue*>(tensor.impl()->symbolic.get());
+  return value && is_trace_alive(value->trace) ? value : nullptr;
+}
+
+std::optional<Ints> known_ints(const Tensor& tensor) {
+  const GraphValue* value = graph_value_of(tensor);
+  if (!value || !is_integer(tensor.dtype()) || tensor.rank() > 1) return std::nullopt;
+  const Node& node = value->graph->node(value->ref.node);
+  if (node.kind == Node::Kind::kConstant) return host_ints(node.constant, "a constant");
+  const ValueInfo& info = value->graph->info(value->ref);
+  if (!info.has_value) return std::nullopt;
+  Ints known;
+  for (int64_t v : info.value) {
+    if (v == kUnknownValue) return std::nullopt;
+    known.push_back(v);
+  }
+  return known;
+}
+
 void bind_graph_scopes(nb::module_& m) {
   nb::class_<PyGraph>(m, "FuncGraph", nb::is_weak_referenceable(), nb::dynamic_attr(),
                       "A graph that ops are traced into while it is the default.")
       .def(nb::init<std::string>(), nb::arg("name"))
-      .def_prop_ro("name", [](const PyGraph& g) { return g.graph.name(); })
+      .def_prop_ro("name", [](const PyGraph& g) { return g.graph->name(); })
       .def("_enter", [](nb::handle self) { enter_graph(self); })
+      .def("_enter_function", [](nb::handle self) { enter_function(self); })
       .def("_exit", exit_graph)
+      .def("_finish", finish, nb::arg("results"),
+           "The function from the placeholders to these tensors.")
       .def("placeholder", placeholder, nb::arg("dtype"), nb::arg("shape").none(),
            nb::arg("name").none())
-      .def("dump", [](const PyGraph& g) { return g.graph.dump(); })
-      .def("__len__", [](const PyGraph& g) { return g.graph.size(); });
+      .def("dump", [](const PyGraph& g) { return g.graph->dump(); })
+      .def("__len__", [](const PyGraph& g) { return g.graph->size(); });
 
   nb::class_<PyInitScope>(m, "init_scope",
                           "Ops of the block run eagerly, even while tracing.")
       .def(nb::init<>())
       .def("__enter__",
            [](PyInitScope& s) {
-             s.entered.push_back({std::make_unique<EmitterScope>(nullptr), t_graph});
+             s.entered.push_back({std::make_unique<HideListeners>(),
+                                  std::make_unique<EmitterScope>(nullptr), t_graph});
              t_graph = nullptr;
            })
       .def("__exit__", [](PyInitScope& s, nb::args) {
@@ -102,6 +193,10 @@ void bind_graph_scopes(nb::module_& m) {
            })
       .def("exit", [](PyNameScope& s) { s.entered.pop_back(); });
 
+  m.def("evaluate", evaluate, nb::arg("tensor"),
+        "The value of a symbolic tensor that depends on no placeholder.");
+  m.def("name_next", name_next_op, nb::arg("name"),
+        "The name of the next op that is traced; nothing happens eagerly.");
   m.def("executing_eagerly", [] { return current_tracer() == nullptr; });
   m.def("current_graph", [] { return t_graph ? nb::borrow(t_graph) : nb::none(); });
   m.def(
@@ -109,7 +204,8 @@ void bind_graph_scopes(nb::module_& m) {
       [](nb::handle tensor) -> nb::object {
         const Tensor& t = tensor_of(tensor.ptr());
         if (!t.impl()->symbolic) return to_numpy(t, false);
-        const auto* value = static_cast<const GraphValue*>(t.impl()->symbolic.get());
+        const GraphValue* value = graph_value_of(t);
+        if (!value) return nb::none();
         const Node& node = value->graph->node(value->ref.node);
         if (node.kind == Node::Kind::kConstant) return to_numpy(node.constant, false);
         const ValueInfo& info = value->graph->info(value->ref);
@@ -138,8 +234,8 @@ void bind_graph_scopes(nb::module_& m) {
         }();
         if (!t.impl()->symbolic) return;
         t.impl()->shape = merged;
-        const auto* value = static_cast<const GraphValue*>(t.impl()->symbolic.get());
-        value->graph->info(value->ref).shape = merged;
+        if (const GraphValue* value = graph_value_of(t))
+          value->graph->info(value->ref).shape = merged;
       },
       nb::arg("tensor"), nb::arg("shape").none());
 }

@@ -53,9 +53,20 @@ NB_MODULE(_core, m) {
   bind_execute(m);
   bind_gradients(m);
   bind_functions(m);
+  bind_fit(m);
+  bind_data(m);
   bind_devices(m);
   bind_graph_scopes(m);
+  bind_compiled(m);
+  bind_compiled_call(m);
+  bind_compiled_control_flow(m);
+  bind_host_callback(m);
   bind_interchange(m);
+  bind_replicas(m);
+  bind_checkpoint(m);
+  bind_saved_model(m);
+  bind_summary(m);
+  bind_profile(m);
   m.def("register_boolean_mask", [](nb::handle f) { register_boolean_mask(f.ptr()); });
   m.attr("__version__") = TANDEM_VERSION;
 }

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <structmember.h>
 
-#include "graph/graph.h"
 #include "python/convert.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/graph_scopes.h"
 #include "python/numpy_api.h"
 #include "python/operators.h"
 #include "tensor/tensor_impl.h"
@@ -86,11 +86,22 @@ PyObject* get_name(PyObject* o, void*) {
       raise(PyExc_AttributeError,
             "Tensor.name is undefined when eager execution is enabled.");
     }
-    const auto* value =
-        static_cast<const GraphValue*>(tensor_of(o).impl()->symbolic.get());
+    const GraphValue* value = graph_value_of(tensor_of(o));
     const std::string name =
-        fmt::format("{}:{}", value->graph->node(value->ref.node).name, value->ref.output);
+        value ? fmt::format("{}:{}", value->graph->node(value->ref.node).name,
+                            value->ref.output)
+              : std::string("out_of_scope");
     return PyUnicode_FromString(name.c_str());
+  });
+}
+
+// Only tensors with contents have `numpy`: code asks hasattr(x, "numpy") to tell.
+PyObject* no_numpy(PyObject* o, void*) {
+  return guarded([&]() -> PyObject* {
+    raise(PyExc_AttributeError,
+          fmt::format("'SymbolicTensor' object has no attribute 'numpy': {} has no value "
+                      "while the function is traced. Return it, or use tf.print.",
+                      repr_of(o)));
   });
 }
 
@@ -104,6 +115,7 @@ PyGetSetDef kGetSet[] = {
     {"graph", get_graph, nullptr, "The graph of a symbolic tensor.", nullptr},
     {"_id", get_id, nullptr, "Unique in the process.", nullptr},
     {"_symbolic", get_symbolic, nullptr, "Whether it has no contents yet.", nullptr},
+    {"numpy", no_numpy, nullptr, "Of tensors with contents only.", nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
@@ -127,7 +139,6 @@ PyMemberDef kMembers[] = {
 // As NumPy: rank 0 gives a scalar of the dtype's own type.
 PyObject* numpy(PyObject* o, PyObject*) {
   return guarded([&] {
-    if (is_symbolic(o)) raise_no_value(o, "numpy()");
     nb::object array = to_numpy(tensor_of(o), true);
     return PyArray_Return(reinterpret_cast<PyArrayObject*>(array.release().ptr()));
   });
@@ -204,15 +215,24 @@ Py_ssize_t length(PyObject* o) {
   return shape[0];
 }
 
+// What TensorFlow says where Python asks a tensor that has no value for one. The class is
+// tf.errors.OperatorNotAllowedInGraphError.
+[[noreturn]] void raise_not_allowed(const std::string& what) {
+  const nb::object errors = nb::module_::import_("tandem.framework.errors");
+  raise(errors.attr("OperatorNotAllowedInGraphError").ptr(),
+        what +
+            " You can attempt the following resolutions to the problem: If you are "
+            "running in Graph mode, use Eager execution mode or decorate this function "
+            "with @tf.function. If you are using AutoGraph, you can try decorating this "
+            "function with @tf.function. If that does not work, then you may be using an "
+            "unsupported feature or your source code may not be visible to AutoGraph.");
+}
+
 int truth(PyObject* o) {
   PyObject* result = guarded([&] {
     if (is_symbolic(o)) {
-      raise(PyExc_TypeError,
-            "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed. You can "
-            "attempt "
-            "the following resolutions to the problem: If you are running in Graph mode, "
-            "use "
-            "Eager execution mode or decorate this function with @tf.function.");
+      raise_not_allowed(
+          "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed.");
     }
     const Tensor& t = tensor_of(o);
     if (t.num_elements() > 1) {
@@ -276,9 +296,12 @@ int get_buffer(PyObject* o, Py_buffer* view, int flags) {
   return result;
 }
 
-PyMethodDef kMethods[] = {
+PyMethodDef kEagerMethods[] = {
     {"numpy", numpy, METH_NOARGS,
      "The contents as a NumPy array of its own, or as a scalar; waits for them."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef kMethods[] = {
     {"__array__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(array)),
      METH_VARARGS | METH_KEYWORDS,
      "The contents as a read-only array that shares memory."},
@@ -324,12 +347,11 @@ void bind_tensor(PyObject* module) {
   g_tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (!g_tensor_type) throw nb::python_error();
 
-  // Only the name differs; what is inherited includes hash and comparison together.
-  PyType_Slot eager_slots[] = {{Py_tp_new, slot(refuse_new)},
-                               {Py_tp_dealloc, slot(dealloc)},
-                               {Py_tp_traverse, slot(traverse)},
-                               {Py_tp_clear, slot(clear)},
-                               {0, nullptr}};
+  // What is inherited includes hash and comparison together.
+  PyType_Slot eager_slots[] = {
+      {Py_tp_new, slot(refuse_new)},    {Py_tp_dealloc, slot(dealloc)},
+      {Py_tp_traverse, slot(traverse)}, {Py_tp_clear, slot(clear)},
+      {Py_tp_methods, kEagerMethods},   {0, nullptr}};
   PyType_Spec eager = {"tandem.EagerTensor", sizeof(TensorObject), 0,
                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, eager_slots};
   g_eager_type = reinterpret_cast<PyTypeObject*>(

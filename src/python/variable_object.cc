@@ -20,6 +20,7 @@ namespace {
 
 struct PyVariable {
   Variable variable;
+  bool joined = false;  // read by the Python class, from several copies
 };
 
 Py_hash_t hash(PyObject* o) {
@@ -62,6 +63,13 @@ const Variable& variable_of_object(PyObject* o) {
   return nb::inst_ptr<PyVariable>(o)->variable;
 }
 
+Tensor read_variable(PyObject* o) {
+  const Variable& variable = variable_of_object(o);
+  if (!nb::inst_ptr<PyVariable>(o)->joined) return variable.read();
+  const nb::object value = nb::handle(o).attr("read_value")();
+  return tensor_of(value.ptr());
+}
+
 void bind_variable(nb::module_& m) {
   const nb::object type =
       nb::class_<PyVariable>(m, "VariableBase", nb::type_slots(slots().data()),
@@ -73,8 +81,13 @@ void bind_variable(nb::module_& m) {
                  bool trainable, nb::handle shape) {
                 VariableOptions options{.name = name, .trainable = trainable};
                 if (!shape.is_none()) options.shape = to_shape(shape.ptr());
+                const bool any_shape = !shape.is_none() && !options.shape.has_rank();
                 const Tensor value = to_tensor(initial.ptr());
-                new (self) PyVariable{Variable(value, std::move(options))};
+                new (self) PyVariable{Variable(value, std::move(options)), false};
+                // An unknown shape among the options stands for the initial value's.
+                if (any_shape) {
+                  variable_of(self->variable.handle()).shape = Shape::unknown();
+                }
               },
               nb::arg("initial_value"), nb::arg("name") = "Variable",
               nb::arg("trainable") = true, nb::arg("shape") = nb::none())
@@ -97,6 +110,7 @@ void bind_variable(nb::module_& m) {
               "read_value",
               [](const PyVariable& v) { return nb::steal(wrap(v.variable.read())); },
               "A snapshot of the value.")
+          .def_rw("_joined", &PyVariable::joined)
           .def("_update", update, "Runs an op that changes the variable.")
           .def("__repr__", [](const PyVariable& v) { return v.variable.repr(); });
   g_variable_type = reinterpret_cast<PyTypeObject*>(type.ptr());

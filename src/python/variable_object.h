@@ -17,6 +17,8 @@ inline bool is_variable(PyObject* o) {
 }
 /// Throws when the Python object was not initialised.
 const Variable& variable_of_object(PyObject* o);
+/// Its contents. A variable whose copies are joined when it is read asks its class.
+Tensor read_variable(PyObject* o);
 
 void bind_variable(nb::module_& m);
 

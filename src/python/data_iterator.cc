@@ -1,0 +1,134 @@
+// Iterators over datasets. The interpreter lock is released while an element is waited
+// for, and Ctrl-C is looked for meanwhile. When the interpreter ends, iterators that are
+// still there are taken down while their functions can still run.
+#include <memory>
+#include <mutex>
+#include <set>
+
+#include "data/cancellation.h"
+#include "data/traced_iteration.h"
+#include "graph/trace.h"
+#include "python/casters.h"
+#include "python/data.h"
+#include "python/errors.h"
+#include "train/batch_source.h"
+
+namespace tandem::python {
+
+namespace {
+
+class PyIterator;
+std::mutex g_live_mutex;
+std::set<PyIterator*> g_live;  // guarded by g_live_mutex
+
+// Called without the interpreter lock.
+template <class Body>
+auto interruptible(const Body& body) {
+  const data::InterruptScope scope(check_signals);
+  return body();
+}
+
+// A source of batches for training loops, too.
+class PyIterator final : public train::BatchSource {
+ public:
+  explicit PyIterator(const data::Dataset& dataset) {
+    if (!data::symbolic_tensors(*dataset.stage()).empty()) {
+      raise(PyExc_RuntimeError,
+            "The dataset was made inside a traced function from its tensors, which have "
+            "no values here. Iterate over it inside the function.");
+    }
+    const nb::gil_scoped_release unlocked;
+    iterator_ = std::make_unique<data::Iterator>(dataset);
+    const std::lock_guard lock(g_live_mutex);
+    g_live.insert(this);
+  }
+  ~PyIterator() override {
+    const nb::gil_scoped_release unlocked;
+    {
+      const std::lock_guard lock(g_live_mutex);
+      g_live.erase(this);
+    }
+    iterator_.reset();
+  }
+
+  // Without the interpreter lock.
+  bool next(data::Element& element) override {
+    const std::lock_guard lock(mutex_);
+    if (!iterator_) throw CancelledError("Iterator was cancelled.");
+    return interruptible([&] { return iterator_->next(element); });
+  }
+  /// A tuple of tensors; None at the end.
+  nb::object next_element() {
+    data::Element element;
+    bool more = false;
+    {
+      const nb::gil_scoped_release unlocked;
+      more = next(element);
+    }
+    if (!more) return nb::none();
+    return from_element(element);
+  }
+  void cancel() {
+    if (iterator_) iterator_->cancel();
+  }
+  // Without the interpreter lock.
+  void take_down() {
+    iterator_->cancel();
+    const std::lock_guard lock(mutex_);
+    iterator_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<data::Iterator> iterator_;
+};
+
+// For traced functions, which run without the interpreter lock. The tensor keeps the
+// Python object alive.
+Tensor as_tensor(nb::handle self) {
+  auto held = std::make_shared<HeldObject>(nb::borrow(self));
+  auto* iterator = nb::inst_ptr<PyIterator>(self);
+  return data::iterator_tensor(
+      [held, iterator](data::Element& element) { return iterator->next(element); });
+}
+
+nb::object reduce(const data::Dataset& dataset, nb::handle initial,
+                  const PyUserFunction& function) {
+  data::Element state = to_element(initial);
+  if (current_tracer() || !data::symbolic_tensors(*dataset.stage()).empty()) {
+    raise(PyExc_RuntimeError, "A dataset of traced tensors is reduced by its graph.");
+  }
+  {
+    const nb::gil_scoped_release unlocked;
+    interruptible([&] {
+      data::reduce(*dataset.stage(), data::Cancellation::make(), state,
+                   *function.function);
+    });
+  }
+  return from_element(state);
+}
+
+}  // namespace
+
+void check_signals() {
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+void bind_data_iterator(nb::module_& data) {
+  nb::class_<PyIterator, train::BatchSource>(data, "Iterator",
+                                             nb::is_weak_referenceable())
+      .def(nb::init<const data::Dataset&>(), nb::arg("dataset"))
+      .def("next", &PyIterator::next_element, "A tuple of tensors; None at the end.")
+      .def("tensor", as_tensor, "The iterator as a value of traced functions.")
+      .def("cancel", &PyIterator::cancel);
+  data.def("reduce", reduce, nb::arg("dataset"), nb::arg("state"), nb::arg("function"));
+  data.def("shutdown", [] {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(g_live_mutex);
+    for (PyIterator* iterator : g_live) iterator->take_down();
+    g_live.clear();
+  });
+}
+
+}  // namespace tandem::python

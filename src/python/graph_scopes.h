@@ -1,0 +1,41 @@
+// FuncGraph: a graph that Python code is traced into, as the context of a `with` block.
+// Belongs to the interpreter; needs its lock. One thread traces at a time.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/trace.h"
+#include "python/bind.h"
+#include "run/tape.h"
+
+namespace tandem::python {
+
+struct PyGraph {
+  explicit PyGraph(std::string name) : graph(std::make_shared<Graph>(std::move(name))) {}
+  PyGraph(const PyGraph&) = delete;
+  PyGraph& operator=(const PyGraph&) = delete;
+
+  /// Shared with the compiled function that is made of it: tensors that left the function
+  /// can still say what they are.
+  std::shared_ptr<Graph> graph;
+  std::unique_ptr<Tracer> tracer;
+  bool finished = false;
+  struct Entered {
+    std::unique_ptr<HideListeners> hidden;
+    std::unique_ptr<EmitterScope> scope;
+    PyObject* previous;
+  };
+  std::vector<Entered> entered;
+};
+
+/// What a symbolic tensor refers to; null when it is eager, or of a branch or loop whose
+/// trace has ended.
+const GraphValue* graph_value_of(const Tensor& tensor);
+
+/// The contents of a symbolic tensor of a few integers, where tracing knows all of them.
+std::optional<Ints> known_ints(const Tensor& tensor);
+
+}  // namespace tandem::python

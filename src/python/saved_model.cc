@@ -1,0 +1,57 @@
+// Functions in files, for tf.saved_model.
+#include <nanobind/stl/string.h>
+
+#include "io/stored_function.h"
+#include "python/bind.h"
+#include "python/compiled.h"
+#include "python/convert.h"
+#include "python/errors.h"
+#include "python/tensor_object.h"
+#include "tandem/variable.h"
+
+namespace tandem::python {
+
+void bind_saved_model(nb::module_& m) {
+  m.def(
+      "stored_variables",
+      [](nb::handle compiled) {
+        nb::list all;
+        for (const Tensor& handle :
+             stored_variables(compiled_of(compiled.ptr())->function().graph())) {
+          const Variable v = Variable::from_handle(handle);
+          nb::dict d;
+          d["id"] = handle.impl()->id;
+          d["name"] = v.name();
+          d["trainable"] = v.trainable();
+          d["shape"] = shape_object(v.shape());
+          d["value"] = nb::steal(wrap(v.read()));
+          all.append(d);
+        }
+        return all;
+      },
+      nb::arg("compiled"),
+      "The variables of a function in the order of its stored form.");
+  m.def(
+      "store_function",
+      [](const std::string& path, nb::handle compiled) {
+        const auto function = compiled_of(compiled.ptr());
+        const nb::gil_scoped_release unlocked;
+        store_function(path, function->function().graph());
+      },
+      nb::arg("path"), nb::arg("compiled"));
+  m.def(
+      "load_function",
+      [](const std::string& path, nb::list handles) {
+        std::vector<Tensor> given;
+        for (nb::handle h : handles) given.push_back(tensor_of(h.ptr()));
+        std::shared_ptr<CompiledFunction> function;
+        {
+          const nb::gil_scoped_release unlocked;
+          function = load_function(path, given);
+        }
+        return compiled_object(std::move(function));
+      },
+      nb::arg("path"), nb::arg("handles"));
+}
+
+}  // namespace tandem::python
