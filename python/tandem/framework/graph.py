@@ -1,6 +1,7 @@
 """Contexts of tracing: FuncGraph, placeholders, name scopes."""
 
 import contextlib
+import threading
 
 from tandem import _core
 
@@ -42,13 +43,35 @@ class name_scope:
         return self._name
 
     def __enter__(self):
+        _scopes().append((_core.current_graph(), self._name.rstrip("/")))
         if self._scope is not None:
             self._scope.enter()
-        return self._name + "/" if self._name else ""
+        path = current_name_scope()
+        return path + "/" if path else ""
 
     def __exit__(self, *exception):
+        _scopes().pop()
         if self._scope is not None:
             self._scope.exit()
+
+
+_thread = threading.local()
+
+
+def _scopes():
+    """The name scopes that this thread is in, each with the graph it was entered in."""
+    if not hasattr(_thread, "scopes"):
+        _thread.scopes = []
+    return _thread.scopes
+
+
+def current_name_scope():
+    """The names of the scopes around, "a/b". A function that is traced begins without any."""
+    graph, names = _core.current_graph(), []
+    for where, name in _scopes():
+        if where is graph:
+            names = [*names, name] if name else []
+    return "/".join(names)
 
 
 def control_dependencies(control_inputs):
@@ -56,15 +79,6 @@ def control_dependencies(control_inputs):
     if callable(control_inputs):
         control_inputs()
     return contextlib.nullcontext()
-
-
-def do_not_convert(func=None):
-    """Functions are only converted where tf.function asks for it; the mark is kept for it."""
-    if func is None:
-        return do_not_convert
-    with contextlib.suppress(AttributeError):
-        func.__dict__["autograph_do_not_convert"] = True
-    return func
 
 
 def executing_eagerly():
@@ -96,3 +110,8 @@ def context():
 
 def tf2_enabled():
     return True
+
+
+def _reset_context():
+    """Keras's tests call it before they configure devices. Tandem configures them once in a process: the same
+    configuration again is accepted, another one raises RuntimeError."""

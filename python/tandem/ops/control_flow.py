@@ -1,48 +1,146 @@
-"""Control flow, run by Python: eager values decide at once. Predicates that are symbolic need compiled functions."""
+"""tf.cond, tf.case, tf.switch_case and tf.while_loop.
+
+Values that are there decide at once, in Python. In a traced function branches and bodies become sub-graphs.
+"""
 
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
-from tandem.framework import nest
+from tandem.framework import composites, nest
+from tandem.framework.errors import InvalidArgumentError
 
 
-def _decided(value, name):
-    """The Python value of a predicate or index, which must be known now."""
-    if not isinstance(value, (_core.Tensor, _core.VariableBase)) and not _core.is_tensor_like(value):
-        return value
-    known = _core.static_value(convert_to_tensor(value))
-    if known is None:
-        raise NotImplementedError(f"tf.{name} on a symbolic tensor is not available in Tandem.")
-    return known.item()
+def is_symbolic(value):
+    return isinstance(value, _core.Tensor) and value._symbolic
+
+
+def predicate_of(value):
+    """A symbolic tensor, or the Python value of what is known."""
+    if isinstance(value, _core.VariableBase) or (not isinstance(value, _core.Tensor) and _core.is_tensor_like(value)):
+        value = convert_to_tensor(value)
+    return value
+
+
+def as_tensor(value):
+    return None if value is None else convert_to_tensor(value)
+
+
+class Branches:
+    """Functions without arguments whose results have one structure; traced, they give flat lists."""
+
+    def __init__(self, functions, op, names):
+        self._functions = functions
+        self._op = op
+        self._names = names
+        self._form = None
+        self._first = None
+
+    def flat(self, number):
+        def run():
+            results = composites.rebuild(self._functions[number](), lambda leaf, path: as_tensor(leaf))
+            tensors = []
+            form = composites.number(results, tensors)
+            if self._form is None:
+                self._form, self._first = form, results
+            elif _shape_of_form(form) != _shape_of_form(self._form):
+                self._mismatch(number, results)
+            return tensors
+
+        return run
+
+    def _mismatch(self, number, results):
+        first, other = self._names(0), self._names(number)
+        raise TypeError(
+            f"{first} and {other} arguments to {self._op} must have the same number, type, and overall structure of "
+            f"return values.\n\n{first} output: {self._first}\n{other} output: {results}\n\nError details:\n"
+            "The two structures don't have the same nested structure."
+        )
+
+    def pack(self, tensors):
+        return composites.unpack(self._form, tensors)
+
+
+def _shape_of_form(form):
+    if isinstance(form, (list, tuple)):
+        return type(form), tuple(map(_shape_of_form, form))
+    if isinstance(form, dict):
+        return dict, tuple((key, _shape_of_form(part)) for key, part in sorted(form.items(), key=str))
+    if isinstance(form, composites._Made):
+        return "made", tuple(map(_shape_of_form, form._parts))
+    return form is None
 
 
 def cond(pred, true_fn=None, false_fn=None, name=None):
     """true_fn() if the predicate holds, else false_fn()."""
     if not callable(true_fn):
-        raise TypeError("Argument `true_fn` must be callable.")
+        raise TypeError("'true_fn' must be callable.")
     if not callable(false_fn):
-        raise TypeError("Argument `false_fn` must be callable.")
-    return true_fn() if _decided(pred, "cond") else false_fn()
+        raise TypeError("'false_fn' must be callable.")
+    pred = predicate_of(pred)
+    if not is_symbolic(pred):
+        return true_fn() if pred else false_fn()
+    branches = Branches([true_fn, false_fn], "tf.cond", lambda i: ("true_fn", "false_fn")[i])
+    return branches.pack(_core.trace_cond(pred, branches.flat(0), branches.flat(1)))
 
 
 def smart_cond(pred, true_fn=None, false_fn=None, name=None):
-    """cond that takes a Python bool too."""
+    """cond that decides at once where tracing knows the predicate."""
+    pred = predicate_of(pred)
+    if is_symbolic(pred):
+        known = _core.static_value(pred)
+        pred = pred if known is None else bool(known)
     return cond(pred, true_fn, false_fn)
 
 
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
     """Calls the function of the first predicate that holds."""
-    holding = [function for predicate, function in pred_fn_pairs if _decided(predicate, "case")]
+    pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
+    for pair in pairs:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise TypeError("Each entry in 'pred_fn_pairs' must be a 2-tuple.")
+        if not callable(pair[1]):
+            raise TypeError("Callable functions expected in 'pred_fn_pairs'.")
+    if not pairs:
+        if default is None:
+            raise ValueError("tf.case: 'pred_fn_pairs' is empty and there is no default.")
+        return default()
+    pairs = [(predicate_of(pair[0]), pair[1]) for pair in pairs]
+    if any(is_symbolic(predicate) for predicate, function in pairs):
+        return _traced_case(pairs, default, exclusive)
+    holding = [function for predicate, function in pairs if predicate]
     if exclusive and len(holding) > 1:
-        from tandem.framework.errors import InvalidArgumentError
-
         raise InvalidArgumentError(None, None, "Input error: exclusive=True: more than 1 conditions evaluated as True.")
     if holding:
         return holding[0]()
     if default is None:
-        from tandem.framework.errors import InvalidArgumentError
-
-        raise InvalidArgumentError(None, None, "None of the conditions evaluated as True.")
+        raise InvalidArgumentError(None, None, "Input error: None of conditions evaluated as True.")
     return default()
+
+
+def _traced_case(pairs, default, exclusive):
+    predicates = execute("Pack", [convert_to_tensor(predicate) for predicate, function in pairs], axis=0)
+    if exclusive:
+        count = execute("Sum", execute("Cast", predicates, dtype="int32"))
+        _assert(count <= 1, "Input error: More than one condition evaluated as True but exclusive=True. Conditions:",
+                predicates)  # fmt: skip
+
+    def last():
+        if default is not None:
+            return default()
+        text = "Input error: None of conditions evaluated as True. Conditions:"
+        _assert(execute("Any", predicates), text, predicates)
+        return pairs[-1][1]()
+
+    def otherwise(rest, function, predicate):
+        return lambda: cond(predicate, function, rest)
+
+    result = last
+    for predicate, function in reversed(pairs):
+        result = otherwise(result, function, predicate)
+    return result()
+
+
+def _assert(condition, text, data):
+    execute("Assert", condition, [convert_to_tensor(text), data], summarize=-1)
 
 
 def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
@@ -51,11 +149,29 @@ def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     table = {}
     for i, entry in pairs:
         key, function = entry if isinstance(entry, tuple) else (i, entry)
+        if not callable(function):
+            raise TypeError(f"branch_fns[{key}] must be callable.")
+        if int(key) in table:
+            raise ValueError(f"switch_case: duplicate branch index {int(key)}.")
         table[int(key)] = function
-    index = int(_decided(branch_index, "switch_case"))
-    if index in table:
-        return table[index]()
-    return table[max(table)]() if default is None else default()
+    if not table:
+        raise ValueError("`branch_fns` must be a non-empty list or dict.")
+    index = predicate_of(branch_index)
+    fallback = table[max(table)] if default is None else default
+    if not is_symbolic(index):
+        return table.get(int(index), fallback)()
+    if index.dtype.name != "int32":
+        raise TypeError(f"branch_index must be a Tensor of dtype int32, got {index.dtype!r}.")
+    keys = sorted(table)
+    functions = [table[key] for key in keys] + [fallback]
+    if keys != list(range(len(keys))):
+        # Where each index leads; what is not named leads to the fallback.
+        matches = execute("Cast", execute("Equal", index, convert_to_tensor(keys)), dtype="int32")
+        number = execute("ArgMax", matches, axis=0, output_type="int32")
+        index = execute("SelectV2", execute("Any", matches > 0), number, convert_to_tensor(len(keys)))
+    branches = Branches(functions, "tf.switch_case", lambda i: f"branches[{i}]")
+    runs = [branches.flat(i) for i in range(len(functions))]
+    return branches.pack(_core.trace_switch(index, runs))
 
 
 def while_loop(
@@ -67,97 +183,119 @@ def while_loop(
         raise TypeError("'cond' must be a callable.")
     if not callable(body):
         raise TypeError("'body' must be a callable.")
-    is_list = isinstance(loop_vars, (list, tuple))
-    values = loop_vars if is_list else [loop_vars]
-    if is_list and not loop_vars:
+    if isinstance(loop_vars, (list, tuple)) and not loop_vars:
         raise ValueError("'loop_vars' must be provided.")
-    limit = None if maximum_iterations is None else int(_decided(maximum_iterations, "while_loop"))
-    turns = 0
-    while (limit is None or turns < limit) and _decided(cond(*values), "while_loop"):
-        result = body(*values)
-        result = result if isinstance(result, (list, tuple)) else [result]
-        nest.assert_same_structure(list(values), list(result), check_types=False)
-        values = type(values)(result) if type(values) in (list, tuple) else result
-        turns += 1
-    values = nest.map_structure(_loop_value, values)
+    is_list = isinstance(loop_vars, (list, tuple))
+    start = loop_vars if is_list else [loop_vars]
+    if _core.executing_eagerly():
+        values = _tensors(_run_while(cond, body, start, maximum_iterations))
+    else:
+        start = _tensors(start)
+        values = _trace_while(cond, body, start, shape_invariants, maximum_iterations)
     return values if is_list else values[0]
 
 
-def _loop_value(value):
-    return value if hasattr(value, "_loop_state") else convert_to_tensor(value)
+def _listed(result):
+    return result if isinstance(result, (list, tuple)) else [result]
 
 
-def map_fn(
-    fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
-    fn_output_signature=None,
-):  # fmt: skip
-    """fn of each row, the results stacked."""
-    if not callable(fn):
-        raise TypeError(f"The provided function {fn} is not callable. fn_output_signature must be callable.")
-    flat = [convert_to_tensor(e) for e in nest.flatten(elems)]
-    if not flat:
-        raise ValueError("elems must contain at least one Tensor.")
-    count = flat[0].shape[0]
-    if count is None:
-        raise NotImplementedError("tf.map_fn over an unknown number of rows is not available in Tandem.")
-    rows = [execute("Unpack", t, num=count, axis=0) if count else [] for t in flat]
-    results = [fn(nest.pack_sequence_as(elems, [r[i] for r in rows])) for i in range(count)]
-    if not results:
-        return _empty_rows(fn_output_signature if fn_output_signature is not None else dtype, flat)
-    stacked = [execute("Pack", list(parts), axis=0) for parts in zip(*map(nest.flatten, results))]
-    return nest.pack_sequence_as(results[0], stacked)
+def _tensors(values):
+    return composites.rebuild(values, lambda leaf, path: as_tensor(leaf))
 
 
-def _empty_rows(signature, flat):
-    if signature is None:
-        return flat[0]
-    return nest.map_structure(
-        lambda s: convert_to_tensor([], getattr(s, "dtype", s)) if getattr(s, "shape", None) is None
-        else execute("Fill", [0, *s.shape.as_list()], convert_to_tensor(0, s.dtype)),
-        signature,
-    )  # fmt: skip
+def _run_while(cond, body, values, maximum_iterations):
+    """As TensorFlow does, values stay what they are (Python numbers, arrays) until the loop ends."""
+    limit = None if maximum_iterations is None else int(maximum_iterations)
+    turns = 0
+    while (limit is None or turns < limit) and cond(*values):
+        result = _listed(body(*values))
+        nest.assert_same_structure(list(values), list(result), check_types=False)
+        values = _like(values, result)
+        turns += 1
+    return values
 
 
-def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
-    """fn of each row, the results stacked."""
-    return map_fn(fn, elems)
+def _like(values, result):
+    """The results as the kind of list that the loop variables came in."""
+    if composites.is_namedtuple(values):
+        return type(values)(*result)
+    return type(values)(result)
 
 
-def scan(
-    fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,
-    reverse=False, name=None,
-):  # fmt: skip
-    """fn of what came before and of each row, all results stacked."""
-    results = list(_fold(fn, elems, initializer, reverse))
-    if reverse:
-        results.reverse()
-    stacked = [execute("Pack", list(parts), axis=0) for parts in zip(*map(nest.flatten, results))]
-    return nest.pack_sequence_as(results[0], stacked)
+def _trace_while(cond, body, start, shape_invariants, maximum_iterations):
+    flat = []
+    form = composites.number(start, flat)
+    shapes = None
+    if shape_invariants is not None:
+        given = shape_invariants if isinstance(shape_invariants, (list, tuple)) else [shape_invariants]
+        shapes = _invariants(given, start, flat)
+    limit, counted = -1, None
+    if maximum_iterations is not None:
+        counted = convert_to_tensor(maximum_iterations)
+        known = _core.static_value(counted)
+        if known is not None:
+            limit, counted = max(int(known), 0), None
+
+    def run_cond(tensors):
+        return cond(*composites.unpack(form, tensors))
+
+    def run_body(tensors):
+        result = _listed(body(*composites.unpack(form, tensors)))
+        result = composites.rebuild(result, lambda leaf, path: as_tensor(leaf))
+        out = []
+        if _plain_form(composites.number(result, out)) != _plain_form(form):
+            nest.assert_same_structure(list(start), list(result), check_types=False)
+            raise ValueError(f"The loop's body returned {result}, which is not of the form of its variables {start}.")
+        return out
+
+    if counted is not None:
+        return composites.unpack(form, _counted_while(run_cond, run_body, flat, shapes, counted))
+    return composites.unpack(form, _core.trace_while(run_cond, run_body, flat, shapes, limit))
 
 
-def foldl(
-    fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None
-):
-    """fn of what came before and of each row, the last result."""
-    return list(_fold(fn, elems, initializer, False))[-1]
+def _counted_while(cond, body, flat, shapes, limit):
+    """A loop whose number of turns is limited by a tensor."""
+    zero = convert_to_tensor(0, limit.dtype)
+    shapes = None if shapes is None else [*shapes, zero.shape]
+
+    def test(tensors):
+        holds = convert_to_tensor(cond(tensors[:-1]))
+        return execute("LogicalAnd", tensors[-1] < limit, execute("Reshape", holds, []))
+
+    results = _core.trace_while(test, lambda t: [*body(t[:-1]), t[-1] + 1], [*flat, zero], shapes, -1)
+    return results[:-1]
 
 
-def foldr(
-    fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None
-):
-    """foldl from the last row to the first."""
-    return list(_fold(fn, elems, initializer, True))[-1]
+def _plain_form(form):
+    """Lists and tuples are one to a loop."""
+    shape = _shape_of_form(form)
+
+    def plain(part):
+        if isinstance(part, tuple) and len(part) == 2 and part[0] in (list, tuple):
+            return "sequence", tuple(map(plain, part[1]))
+        return part
+
+    return plain(shape)
 
 
-def _fold(fn, elems, initializer, reverse):
-    flat = [convert_to_tensor(e) for e in nest.flatten(elems)]
-    count = flat[0].shape[0]
-    if count is None:
-        raise NotImplementedError("tf.scan over an unknown number of rows is not available in Tandem.")
-    rows = [execute("Unpack", t, num=count, axis=0) if count else [] for t in flat]
-    order = range(count - 1, -1, -1) if reverse else range(count)
-    state = initializer if initializer is None else nest.map_structure(convert_to_tensor, initializer)
-    for i in order:
-        element = nest.pack_sequence_as(elems, [r[i] for r in rows])
-        state = element if state is None else fn(state, element)
-        yield state
+def _invariants(given, start, flat):
+    """One shape per tensor; a TensorArray's list has none."""
+    shapes = []
+
+    def walk(invariant, value):
+        parts = composites.opened(value)
+        if parts is None:
+            if value is not None:
+                spec = getattr(invariant, "shape", invariant)
+                shapes.append(value.shape if spec is None else spec)
+        elif hasattr(type(value), "_tf_components"):
+            shapes.extend(leaf.shape for leaf in composites.leaves(value))
+        else:
+            inner = composites.opened(invariant)
+            if inner is None or len(inner[0]) != len(parts[0]):
+                raise ValueError("'shape_invariants' must have the same structure as 'loop_vars'.")
+            for a, b in zip(inner[0], parts[0]):
+                walk(a, b)
+
+    walk(list(given), list(start))
+    return shapes

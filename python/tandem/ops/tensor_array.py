@@ -1,125 +1,211 @@
-"""tf.TensorArray: a list of tensors, written once and read. Each change gives a new object, as in TensorFlow."""
+"""tf.TensorArray: a list of tensors of one dtype, written element by element. Each change gives a new object.
+
+A cover of the native list ops, the same eagerly and in traced functions; loops and branches carry its `flow`.
+"""
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.errors import InvalidArgumentError, OutOfRangeError
-from tandem.framework.shape import as_shape
+from tandem.framework.shape import TensorShape, as_shape
+from tandem.framework.spec import TypeSpec
 
 
 class TensorArray:
     """A list of tensors of one dtype."""
 
-    _loop_state = True  # while_loop carries it as it is
-
     def __init__(
         self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
         flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None,
     ):  # fmt: skip
+        if handle is not None and flow is None:
+            raise ValueError("TensorArray: a flow is wanted, not a handle.")
         self._dtype = as_dtype(dtype)
         self._dynamic_size = bool(dynamic_size)
         self._clear_after_read = clear_after_read is None or bool(clear_after_read)
-        self._infer_shape = infer_shape
-        self._element_shape = as_shape(element_shape)
-        self._tensors = [None] * (0 if size is None else int(size))
+        self._infer_shape = bool(infer_shape)
+        # Shared by all arrays made from this one: what a loop's body writes is known after the loop.
+        self._element = [as_shape(element_shape)]
         self._read = set()
+        if flow is None:
+            size = convert_to_tensor(0 if size is None else size, "int32")
+            flow = execute("TensorListReserve", size, element_dtype=self._dtype, known_shape=self._element[0])
+        self._flow = flow
 
     dtype = property(lambda self: self._dtype)
     dynamic_size = property(lambda self: self._dynamic_size)
-    element_shape = property(lambda self: self._element_shape)
-    flow = property(lambda self: convert_to_tensor(0.0))
+    element_shape = property(lambda self: self._element[0])
+    flow = property(lambda self: self._flow)
     handle = property(lambda self: None)
 
-    def _with(self, tensors):
+    @property
+    def _type_spec(self):
+        return TensorArraySpec(self._element[0], self._dtype, self._dynamic_size, self._infer_shape)
+
+    # ---- As part of arguments, results and loop variables
+
+    def _tf_components(self):
+        return (self._flow,)
+
+    def _tf_rebuild(self, parts):
+        return self._with(parts[0])
+
+    def _with(self, flow):
         other = object.__new__(TensorArray)
         other.__dict__.update(self.__dict__)
-        other._tensors = tensors
+        other._flow = flow
         other._read = set(self._read)
         return other
 
     def identity(self):
-        return self._with(list(self._tensors))
+        return self._with(self._flow)
+
+    def grad(self, source, flow=None, name=None):
+        raise NotImplementedError("TensorArray.grad is not available in Tandem: use tf.GradientTape.")
 
     def size(self, name=None):
-        return convert_to_tensor(len(self._tensors))
-
-    def _index(self, index):
-        known = _core.static_value(convert_to_tensor(index))
-        if known is None:
-            raise NotImplementedError("tf.TensorArray with a symbolic index is not available in Tandem.")
-        return int(known)
-
-    def write(self, index, value, name=None):
-        index = self._index(index)
-        value = convert_to_tensor(value, self._dtype)
-        if not self._element_shape.is_compatible_with(value.shape):
-            raise ValueError(f"Incompatible shape for value ({value.shape}), expected ({self._element_shape})")
-        if self._infer_shape:
-            self._element_shape = self._element_shape.merge_with(value.shape)
-        tensors = list(self._tensors)
-        if index >= len(tensors):
-            if not self._dynamic_size:
-                raise OutOfRangeError(
-                    None, None,
-                    f"Tried to write to index {index} but array is not resizeable and size is: {len(tensors)}",
-                )  # fmt: skip
-            tensors += [None] * (index + 1 - len(tensors))
-        tensors[index] = value
-        return self._with(tensors)
-
-    def read(self, index, name=None):
-        index = self._index(index)
-        if not 0 <= index < len(self._tensors):
-            raise OutOfRangeError(
-                None, None, f"Tried to read from index {index} but array size is: {len(self._tensors)}"
-            )
-        if index in self._read:
-            raise InvalidArgumentError(
-                None, None,
-                f"Could not read index {index} twice because it was cleared after a previous read "
-                "(perhaps try setting clear_after_read = false?)",
-            )  # fmt: skip
-        value = self._value(index)
-        if self._clear_after_read:
-            self._read.add(index)
-        return value
-
-    def _value(self, index):
-        value = self._tensors[index]
-        if value is not None:
-            return value
-        if not self._element_shape.is_fully_defined():
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Could not read from TensorArray index {index} because it has not been written to",
-            )
-        return execute("Fill", self._element_shape.as_list(), convert_to_tensor(0, self._dtype))
-
-    def stack(self, name=None):
-        if not self._tensors:
-            return execute("Fill", [0, *[d or 0 for d in self._element_shape]], convert_to_tensor(0, self._dtype))
-        return execute("Pack", [self._value(i) for i in range(len(self._tensors))], axis=0)
-
-    def gather(self, indices, name=None):
-        return execute("Pack", [self._value(i) for i in _core.to_ints(indices)], axis=0)
-
-    def concat(self, name=None):
-        parts = [self._value(i) for i in range(len(self._tensors))]
-        return parts[0] if len(parts) == 1 else execute("ConcatV2", parts, axis=0)
-
-    def unstack(self, value, name=None):
-        value = convert_to_tensor(value, self._dtype)
-        return self._with(execute("Unpack", value, num=value.shape[0], axis=0) if value.shape[0] else [])
-
-    def scatter(self, indices, value, name=None):
-        result = self
-        for index, row in zip(_core.to_ints(indices), execute("Unpack", value, axis=0)):
-            result = result.write(index, row)
-        return result
-
-    def split(self, value, lengths, name=None):
-        value = convert_to_tensor(value, self._dtype)
-        return self._with(execute("SplitV", value, sizes=lengths, axis=0))
+        return execute("TensorListLength", self._flow)
 
     def close(self, name=None):
-        self._tensors = []
+        """Frees the elements."""
+        self._flow = execute("TensorListReserve", 0, element_dtype=self._dtype, known_shape=self._element[0])
+
+    # ---- Elements
+
+    def _attributes(self):
+        return {"element_dtype": self._dtype, "known_shape": self._element[0]}
+
+    def _value(self, value):
+        value = convert_to_tensor(value)
+        if value.dtype != self._dtype:
+            raise InvalidArgumentError(
+                None, None,
+                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype {value.dtype.name}",
+            )  # fmt: skip
+        return value
+
+    def _merge(self, shape):
+        if not self._element[0].is_compatible_with(shape):
+            raise ValueError(f"Incompatible shape for value ({shape}), expected ({self._element[0]})")
+        if self._infer_shape:
+            self._element[0] = self._element[0].merge_with(shape)
+
+    def _check_index(self, index, writing):
+        """Eagerly, TensorFlow's words for an index that is out of range."""
+        if not _core.executing_eagerly():
+            return
+        known, size = int(index), int(self.size())
+        if known < 0 or (known >= size and not (writing and self._dynamic_size)):
+            if writing:
+                text = f"Tried to write to index {known} but array is not resizeable and size is: {size}"
+            else:
+                text = f"Tried to read from index {known} but array size is: {size}"
+            raise OutOfRangeError(None, None, text)
+
+    def write(self, index, value, name=None):
+        value = self._value(value if isinstance(value, _core.Tensor) else convert_to_tensor(value, self._dtype))
+        self._merge(value.shape)
+        index = convert_to_tensor(index, dtype=None if _core.is_tensor_like(index) else "int32")
+        self._check_index(index, True)
+        flow = execute(
+            "TensorListSetItem", self._flow, _as_int32(index), value, resize_if_index_out_of_bounds=self._dynamic_size
+        )
+        return self._with(flow)
+
+    def read(self, index, name=None):
+        index = convert_to_tensor(index, dtype=None if _core.is_tensor_like(index) else "int32")
+        self._check_index(index, False)
+        if _core.executing_eagerly() and self._clear_after_read:
+            known = int(index)
+            if known in self._read:
+                raise InvalidArgumentError(
+                    None, None,
+                    f"Could not read index {known} twice because it was cleared after a previous read "
+                    "(perhaps try setting clear_after_read = false?)",
+                )  # fmt: skip
+            self._read.add(known)
+        return execute("TensorListGetItem", self._flow, _as_int32(index), None, **self._attributes())
+
+    def stack(self, name=None):
+        return execute("TensorListStack", self._flow, None, **self._attributes())
+
+    def gather(self, indices, name=None):
+        return execute("TensorListGather", self._flow, convert_to_tensor(indices, "int32"), None, **self._attributes())
+
+    def concat(self, name=None):
+        return execute("TensorListConcat", self._flow, None, **self._attributes())[0]
+
+    def unstack(self, value, name=None):
+        value = self._value(value if isinstance(value, _core.Tensor) else convert_to_tensor(value, self._dtype))
+        if value.shape.rank == 0:
+            raise ValueError("TensorArray.unstack: a scalar has no rows.")
+        self._merge(_rows(value.shape))
+        return self._with(execute("TensorListFromTensor", value))
+
+    def scatter(self, indices, value, name=None):
+        value = self._value(value if isinstance(value, _core.Tensor) else convert_to_tensor(value, self._dtype))
+        self._merge(_rows(value.shape))
+        flow = execute(
+            "TensorListScatterIntoExistingList", self._flow, value, convert_to_tensor(indices, "int32"),
+            known_shape=self._element[0],
+        )  # fmt: skip
+        return self._with(flow)
+
+    def split(self, value, lengths, name=None):
+        value = self._value(value if isinstance(value, _core.Tensor) else convert_to_tensor(value, self._dtype))
+        shape = value.shape
+        if shape.rank:
+            self._merge(TensorShape([None]).concatenate(shape[1:]))
+        lengths = execute("Cast", convert_to_tensor(lengths), dtype="int64")
+        return self._with(execute("TensorListSplit", value, lengths))
+
+    def __len__(self):
+        return int(self.size())
+
+    def __repr__(self):
+        return f"<tf.TensorArray dtype={self._dtype.name} element_shape={self._element[0]}>"
+
+
+def _as_int32(index):
+    return index if index.dtype.name == "int32" else execute("Cast", index, dtype="int32")
+
+
+def _rows(shape):
+    return TensorShape(None) if shape.rank is None else shape[1:]
+
+
+class TensorArraySpec(TypeSpec):
+    """What a TensorArray is."""
+
+    def __init__(self, element_shape=None, dtype="float32", dynamic_size=False, infer_shape=True):
+        self.element_shape = as_shape(element_shape)
+        self.dtype = as_dtype(dtype)
+        self.dynamic_size = dynamic_size
+        self.infer_shape = infer_shape
+
+    @property
+    def value_type(self):
+        return TensorArray
+
+    @classmethod
+    def from_value(cls, value):
+        return value._type_spec
+
+    def is_compatible_with(self, other):
+        other = other._type_spec if isinstance(other, TensorArray) else other
+        return (
+            isinstance(other, TensorArraySpec)
+            and self.dtype == other.dtype
+            and self.dynamic_size == other.dynamic_size
+            and self.element_shape.is_compatible_with(other.element_shape)
+        )
+
+    def __eq__(self, other):
+        return isinstance(other, TensorArraySpec) and self.__dict__ == other.__dict__
+
+    def __hash__(self):
+        return hash((self.dtype, self.dynamic_size))
+
+    def __repr__(self):
+        return (
+            f"TensorArraySpec({self.element_shape}, {self.dtype!r}, {self.dynamic_size}, {self.infer_shape})"
+        )

@@ -1,0 +1,87 @@
+"""Tracing a Python callable into a graph: placeholders in, a compiled function out."""
+
+import itertools
+
+from tandem import _core
+from tandem.framework import composites, creation
+from tandem.framework.graph import FuncGraph
+from tandem.framework.spec import TensorSpec
+from tandem.framework.variable import variable_of_handle
+
+_numbers = itertools.count(1)
+
+
+class Traced:
+    """One trace of a callable.
+
+    `compiled` is called with tensors in the order of `inputs` (TensorSpecs) and gives a list of tensors, of which
+    `results` is the structure: a nest with their numbers as leaves. `outputs` is the same with symbolic tensors.
+    """
+
+    def __init__(self, name, graph, compiled, inputs, placeholders, outputs, results):
+        self.name = name
+        self.graph = graph
+        self.compiled = compiled
+        self.inputs = inputs
+        self.placeholders = placeholders
+        self.outputs = outputs
+        self.results = results
+
+    def call(self, tensors):
+        """The structured results for a list of tensors."""
+        return composites.unpack(self.results, self.compiled(tensors))
+
+    @property
+    def variables(self):
+        """The variables that the graph uses, those that are still alive."""
+        found = map(variable_of_handle, self.compiled.variable_handles)
+        return tuple(v for v in found if v is not None)
+
+    @property
+    def trainable_variables(self):
+        return tuple(v for v in self.variables if v.trainable)
+
+
+def trace_callable(fn, args=(), kwargs=None, name=None, created=None):
+    """Traces fn(*args, **kwargs), where a TensorSpec anywhere in the arguments stands for a tensor.
+
+    Variables that the trace creates are appended to `created`; None: creating one is a ValueError.
+    """
+    name = name or getattr(fn, "__name__", "function")
+    graph = FuncGraph(f"__inference_{name}_{next(_numbers)}")
+    inputs, placeholders = [], []
+
+    def place(value, path):
+        if not isinstance(value, TensorSpec):
+            return value
+        inputs.append(value)
+        placeholders.append(graph.placeholder(value.dtype, value.shape, value.name or path or "arg"))
+        return placeholders[-1]
+
+    graph._enter_function()
+    try:
+        with creation.rules(created):
+            given = composites.rebuild(tuple(args), place)
+            named = {key: composites.rebuild(value, place, key) for key, value in (kwargs or {}).items()}
+            outputs = fn(*given, **named)
+            flat = []
+            outputs = composites.rebuild(outputs, lambda value, path: _result(value, fn))
+            results = composites.number(outputs, flat)
+        compiled = graph._finish(flat)
+    finally:
+        graph._exit()
+    return Traced(name, graph, compiled, inputs, placeholders, outputs, results)
+
+
+def _result(value, fn):
+    """The tensor that is returned; None stays."""
+    if value is None:
+        return None
+    try:
+        return _core.convert_to_tensor(value)
+    except (TypeError, ValueError):
+        raise TypeError(
+            "To be compatible with tf.function, Python functions must return zero or more Tensors or ExtensionTypes "
+            f"or None values; in compilation of {fn}, found return value of type {type(value).__name__}, which is "
+            "not a Tensor or ExtensionType."
+        ) from None

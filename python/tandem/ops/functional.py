@@ -1,0 +1,167 @@
+"""tf.map_fn, tf.scan, tf.foldl, tf.foldr, tf.vectorized_map: loops over the rows of tensors."""
+
+from tandem import _core
+from tandem._core import convert_to_tensor, execute
+from tandem.framework import composites, nest
+from tandem.framework.graph import FuncGraph
+from tandem.framework.spec import TensorSpec
+from tandem.ops.control_flow import while_loop
+from tandem.ops.tensor_array import TensorArray
+
+
+class _Rows:
+    """The rows of the tensors of a structure."""
+
+    def __init__(self, elems, what):
+        self._elems = composites.rebuild(elems, lambda leaf, path: convert_to_tensor(leaf))
+        self._flat = composites.leaves(self._elems)
+        if not self._flat:
+            raise ValueError(f"tf.{what}: elems must contain at least one Tensor.")
+        for tensor in self._flat:
+            if tensor.shape.rank == 0:
+                raise ValueError(f"tf.{what}: elements in elems must be 1+ dimensional Tensors, not scalars.")
+        known = {t.shape[0] for t in self._flat if t.shape.rank is not None} - {None}
+        if len(known) > 1:
+            raise ValueError(f"tf.{what}: elems differ in their first dimension: {sorted(known)}.")
+        self.static_count = known.pop() if known else None
+        self._form = composites.number(self._elems, [])
+        self._arrays = [TensorArray(t.dtype, 0, clear_after_read=False).unstack(t) for t in self._flat]
+
+    @property
+    def count(self):
+        if self.static_count is not None:
+            return convert_to_tensor(self.static_count)
+        return execute("Shape", self._flat[0])[0]
+
+    def row(self, index):
+        return composites.unpack(self._form, [array.read(index) for array in self._arrays])
+
+
+def _arrays(structure, count):
+    """One TensorArray per tensor of the structure, which may be of specs, dtypes or tensors."""
+    return [
+        TensorArray(getattr(s, "dtype", s), size=count, element_shape=getattr(s, "shape", None))
+        for s in composites.leaves(structure)
+    ]
+
+
+def map_fn(
+    fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
+    fn_output_signature=None,
+):  # fmt: skip
+    """fn of each row, the results stacked."""
+    if not callable(fn):
+        raise TypeError(f"The provided function {fn} is not callable. fn must be callable.")
+    signature = fn_output_signature if fn_output_signature is not None else dtype
+    rows = _Rows(elems, "map_fn")
+    if signature is None:
+        # As in TensorFlow: without a signature results are like elems.
+        signature = composites.rebuild(rows._elems, lambda t, path: t.dtype)
+    return _stacked(rows, fn, signature)
+
+
+def _stacked(rows, fn, signature):
+    count = rows.count
+    form = composites.number(signature, [])
+    dtypes = [_core.as_dtype(getattr(s, "dtype", s)) for s in composites.leaves(signature)]
+
+    def body(i, arrays):
+        result = fn(rows.row(i))
+        tensors = composites.leaves(result)
+        if len(tensors) != len(arrays):
+            nest.assert_same_structure(signature, result, check_types=False)
+        values = [_of_dtype(t, d) for t, d in zip(tensors, dtypes)]
+        return i + 1, [a.write(i, v) for a, v in zip(arrays, values)]
+
+    arrays = _arrays(signature, count)
+    _, arrays = while_loop(lambda i, arrays: i < count, body, (convert_to_tensor(0), arrays))
+    return composites.unpack(form, [_with_count(a.stack(), rows.static_count) for a in arrays])
+
+
+def _of_dtype(value, dtype):
+    value = convert_to_tensor(value) if _core.is_tensor_like(value) else convert_to_tensor(value, dtype)
+    if value.dtype != dtype:
+        raise TypeError(
+            f"The function returned a tensor of {value.dtype!r} where {dtype!r} was expected. Give the dtype of the "
+            "results in fn_output_signature."
+        )
+    return value
+
+
+def _with_count(tensor, count):
+    if tensor._symbolic and count is not None and tensor.shape.rank is not None:
+        tensor.set_shape([count, *tensor.shape.as_list()[1:]])
+    return tensor
+
+
+def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
+    """fn of each row, the results stacked; their dtypes need not be given."""
+    rows = _Rows(elems, "vectorized_map")
+    if rows.static_count == 0:
+        raise NotImplementedError("tf.vectorized_map over no rows is not available in Tandem: use tf.map_fn.")
+    # One row, traced and forgotten, tells what the results are.
+    with FuncGraph("scratch").as_default():
+        first = composites.rebuild(fn(rows.row(0)), lambda leaf, path: convert_to_tensor(leaf))
+        signature = composites.rebuild(first, lambda t, path: TensorSpec(t.shape, t.dtype))
+    return _stacked(rows, fn, signature)
+
+
+def _fold(fn, elems, initializer, reverse, what, keep):
+    """The last state, and with `keep` the states of all turns stacked."""
+    if not callable(fn):
+        raise TypeError(f"{fn} is not callable.")
+    rows = _Rows(elems, what)
+    count = rows.count
+    start = 0
+    if initializer is None:
+        if rows.static_count == 0:
+            raise ValueError(f"tf.{what}: elems has no rows and there is no initializer.")
+        state, start = rows.row(count - 1 if reverse else convert_to_tensor(0)), 1
+    else:
+        state = composites.rebuild(initializer, lambda leaf, path: convert_to_tensor(leaf))
+    form = composites.number(state, [])
+    tensors = composites.leaves(state)
+    arrays = _arrays(state, count) if keep else []
+
+    def place(turn):
+        return count - 1 - turn if reverse else turn
+
+    if keep and start:
+        arrays = [a.write(place(0), t) for a, t in zip(arrays, tensors)]
+
+    def body(turn, tensors, arrays):
+        at = place(turn)
+        result = fn(composites.unpack(form, tensors), rows.row(at))
+        made = composites.leaves(result)
+        if len(made) != len(tensors):
+            nest.assert_same_structure(composites.unpack(form, tensors), result, check_types=False)
+        made = [_of_dtype(v, t.dtype) for v, t in zip(made, tensors)]
+        return turn + 1, made, [a.write(at, v) for a, v in zip(arrays, made)]
+
+    loop = (convert_to_tensor(start), tensors, arrays)
+    _, tensors, arrays = while_loop(lambda turn, *rest: turn < count, body, loop)
+    if keep:
+        return composites.unpack(form, [_with_count(a.stack(), rows.static_count) for a in arrays])
+    return composites.unpack(form, tensors)
+
+
+def scan(
+    fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,
+    reverse=False, name=None,
+):  # fmt: skip
+    """fn of what came before and of each row, all results stacked."""
+    return _fold(fn, elems, initializer, reverse, "scan", True)
+
+
+def foldl(
+    fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None
+):
+    """fn of what came before and of each row, the last result."""
+    return _fold(fn, elems, initializer, False, "foldl", False)
+
+
+def foldr(
+    fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None
+):
+    """foldl from the last row to the first."""
+    return _fold(fn, elems, initializer, True, "foldr", False)

@@ -1,0 +1,164 @@
+"""tf.py_function and tf.numpy_function: Python functions that a graph calls when it runs."""
+
+import functools
+import itertools
+
+import numpy as np
+
+from tandem import _core
+from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework import nest
+from tandem.framework.gradients import GradientTape, custom_gradient
+from tandem.framework.spec import TensorSpec
+
+# Functions by number. They stay: a graph that refers to one may be kept by anybody.
+_functions = {}
+_numbers = itertools.count(1)
+
+
+def _call(token, tensors):
+    return _functions[token](tensors)
+
+
+_core.set_host_callback(_call)
+
+
+def _register(function):
+    token = next(_numbers)
+    _functions[token] = function
+    return token
+
+
+def _emit(function, inputs, dtypes):
+    """The outputs of a Python function of tensors, as part of the graph."""
+    numbers = [_core.dtype_number(d) for d in dtypes]
+    return execute("PyFunc", list(inputs), token=_register(function), output_dtypes=numbers)
+
+
+def _signature(Tout):
+    """Flat dtypes, flat shapes and the structure of the results."""
+    flat = [] if Tout is None else nest.flatten(Tout)
+    dtypes = [as_dtype(t.dtype if isinstance(t, TensorSpec) else t) for t in flat]
+    shapes = [t.shape if isinstance(t, TensorSpec) else None for t in flat]
+    return dtypes, shapes
+
+
+def _results(outputs, dtypes, func):
+    flat = [] if outputs is None and not dtypes else nest.flatten(outputs)
+    if len(flat) != len(dtypes):
+        raise ValueError(
+            f"The function {func} returned {len(flat)} values, but Tout has {len(dtypes)} ({[d.name for d in dtypes]})."
+        )
+    return flat
+
+
+def _packed(outputs, Tout, shapes):
+    for tensor, shape in zip(outputs, shapes):
+        if shape is not None:
+            tensor.set_shape(shape)
+    if Tout is None or (isinstance(Tout, (list, tuple)) and not Tout):
+        return None
+    return nest.pack_sequence_as(Tout, outputs)
+
+
+def _decorator(caller, Tout):
+    def decorate(func):
+        @functools.wraps(func)
+        def decorated(*args):
+            return caller(func, args, Tout)
+
+        return decorated
+
+    return decorate
+
+
+def py_function(func=None, inp=None, Tout=None, name=None):
+    """Calls func with eager tensors; differentiable. Without func, a decorator."""
+    if func is None:
+        return _decorator(py_function, Tout)
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
+    inputs = [convert_to_tensor(value) for value in (inp or [])]
+    dtypes, shapes = _signature(Tout)
+
+    def run(tensors):
+        flat = _results(func(*tensors), dtypes, func)
+        return [convert_to_tensor(value, dtype) for value, dtype in zip(flat, dtypes)]
+
+    if _core.executing_eagerly():
+        return _packed(run(inputs), Tout, [None] * len(dtypes))
+
+    count = len(inputs)
+    last = []  # the last call with its tape: the gradient need not run the function again
+
+    def record(tensors):
+        with GradientTape() as tape:
+            tape.watch(tensors)
+            made = run(tensors)
+        return tensors, made, tape
+
+    def run_forward(tensors):
+        call = record(tensors)
+        last[:] = [call]
+        return call[1]
+
+    def run_backward(tensors):
+        given, upstream = tensors[:count], tensors[count:]
+        call = last.pop() if last else None
+        if call is None or not _same_values(call[0], given):
+            call = record(given)
+        recorded, made, tape = call
+        gradients = tape.gradient(made, list(recorded), output_gradients=list(upstream))
+        return [
+            execute("ZerosLike", x) if g is None else convert_to_tensor(g) for x, g in zip(given, gradients)
+        ]
+
+    @custom_gradient
+    def traced(*tensors):
+        outputs = _emit(run_forward, tensors, dtypes)
+
+        def backward(*upstream):
+            wanted = [t.dtype for t in tensors]
+            made = _emit(run_backward, [*tensors, *upstream], wanted)
+            for gradient, tensor in zip(made, tensors):
+                gradient.set_shape(tensor.shape)
+            return [g if g.dtype.is_floating or g.dtype.is_complex else None for g in made]
+
+        return outputs, backward
+
+    # Without results there is nothing to differentiate.
+    outputs = traced(*inputs) if dtypes and inputs else _emit(run, inputs, dtypes)
+    return _packed(outputs, Tout, shapes)
+
+
+def _same_values(a, b):
+    return all(x.shape == y.shape and np.array_equal(np.asarray(x), np.asarray(y)) for x, y in zip(a, b))
+
+
+def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
+    """Calls func with NumPy arrays; not differentiable. Without func, a decorator."""
+    if func is None:
+        return _decorator(numpy_function, Tout)
+    if not callable(func):
+        raise ValueError(f"Expected func to be callable. Received func={func} of type {type(func)}.")
+    inputs = [convert_to_tensor(value) for value in (inp or [])]
+    dtypes, shapes = _signature(Tout)
+
+    def run(tensors):
+        flat = _results(func(*[t.numpy() for t in tensors]), dtypes, func)
+        return [_as_tensor(value, dtype, func) for value, dtype in zip(flat, dtypes)]
+
+    if _core.executing_eagerly():
+        return _packed(run(inputs), Tout, [None] * len(dtypes))
+    return _packed(_emit(run, inputs, dtypes), Tout, shapes)
+
+
+def _as_tensor(value, dtype, func):
+    if isinstance(value, (np.ndarray, np.generic)) and dtype.name != "string":
+        tensor = convert_to_tensor(value)
+        if tensor.dtype != dtype:
+            raise TypeError(
+                f"The function {func} returned {tensor.dtype.name}, but Tout says {dtype.name}. Cast the result."
+            )
+        return tensor
+    return convert_to_tensor(value, dtype)

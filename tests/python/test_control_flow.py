@@ -1,0 +1,202 @@
+"""tf.cond and its relatives, TensorArray, and gradients of one's own: refusals, and what runs without a trace."""
+
+import numpy as np
+import pytest
+
+import tandem as tf
+
+
+def test_cond_refuses_branches_that_differ():
+    @tf.function
+    def f(x, other):
+        return tf.cond(x > 0, lambda: (x, x), other)
+
+    for other in (lambda: tf.constant(1.0), lambda: (1.0, "a"), lambda: (1.0, 2.0, 3.0)):
+        with pytest.raises(TypeError, match="true_fn and false_fn arguments to tf.cond must have the same"):
+            f(tf.constant(1.0), other)
+    with pytest.raises(TypeError, match="true_fn"):
+        tf.cond(True, 1, lambda: 2)
+    assert tf.cond(tf.constant(2) > 1, lambda: "yes", lambda: "no") == "yes"
+
+
+def test_case():
+    def chosen(x, **options):
+        return tf.case([(x < 1, lambda: 1), (x < 3, lambda: 2)], **options)
+
+    f = tf.function(lambda x: chosen(x, default=lambda: 9))
+    assert [int(f(tf.constant(v))) for v in (0, 2, 5)] == [1, 2, 9]
+    assert [int(chosen(tf.constant(v), default=lambda: 9)) for v in (0, 2, 5)] == [1, 2, 9]
+    strict = tf.function(lambda x: chosen(x, exclusive=True, default=lambda: 9))
+    assert int(strict(tf.constant(2))) == 2
+    with pytest.raises(tf.errors.InvalidArgumentError, match="exclusive"):
+        strict(tf.constant(0))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="None of conditions evaluated as True"):
+        tf.function(lambda x: chosen(x))(tf.constant(7))
+
+
+def test_switch_case_with_named_branches():
+    table = {3: lambda: 30, 7: lambda: 70}
+    f = tf.function(lambda i: (tf.switch_case(i, table), tf.switch_case(i, table, default=lambda: -1)))
+    for index, expected in ((3, (30, 30)), (7, (70, 70)), (5, (70, -1)), (-1, (70, -1))):
+        assert tuple(map(int, f(tf.constant(index)))) == expected
+        assert int(tf.switch_case(tf.constant(index), table, default=lambda: -1)) == expected[1]
+    with pytest.raises(TypeError, match="int32"):
+        tf.function(lambda i: tf.switch_case(i, table))(tf.constant(1.0))
+
+
+def test_while_loop_refusals():
+    with pytest.raises(ValueError, match="loop_vars"):
+        tf.while_loop(lambda: True, lambda: (), [])
+    with pytest.raises(TypeError, match="callable"):
+        tf.while_loop(1, 2, [0])
+
+    def loop(body, start, **options):
+        return tf.function(lambda x: tf.while_loop(lambda *v: v[0] < 3, body, (x, start), **options))(tf.constant(0))
+
+    with pytest.raises(ValueError, match="shape_invariants"):
+        loop(lambda i, a: (i + 1, tf.concat([a, a], 0)), tf.zeros((1,)))
+    with pytest.raises(TypeError, match="type should remain constant"):
+        loop(lambda i, a: (i + 1, tf.cast(a, tf.int32)), tf.zeros((1,)))
+    with pytest.raises(ValueError):
+        loop(lambda i, a: (i + 1,), tf.zeros((1,)))
+    with pytest.raises(ValueError, match="shape invariant"):
+        loop(lambda i, a: (i + 1, a), tf.zeros((2,)), shape_invariants=(tf.TensorShape([]), tf.TensorShape([3])))
+
+
+def test_while_loop_structures_and_limits():
+    def run(n):
+        return tf.while_loop(
+            lambda i, d, ta: i < 10,
+            lambda i, d, ta: (i + 1, {"a": d["a"] + 1.0, "b": [d["b"][0] * 2]}, ta.write(i, d["a"])),
+            (tf.constant(0), {"a": tf.constant(0.0), "b": [tf.constant(1)]}, tf.TensorArray(tf.float32, 10)),
+            maximum_iterations=n,
+        )
+
+    for call in (run, tf.function(run)):
+        i, d, ta = call(tf.constant(4))
+        assert (int(i), float(d["a"]), int(d["b"][0])) == (4, 4.0, 16)
+        assert ta.gather([1, 3]).numpy().tolist() == [1, 3]
+
+
+def test_tensor_array_eagerly():
+    ta = tf.TensorArray(tf.float32, size=2, clear_after_read=True)
+    ta = ta.write(0, 1.0).write(1, 2.0)
+    assert float(ta.read(0)) == 1 and ta.element_shape == []
+    with pytest.raises(tf.errors.InvalidArgumentError, match="twice"):
+        ta.read(0)
+    with pytest.raises(tf.errors.OutOfRangeError, match="not resizeable and size is: 2"):
+        ta.write(2, 1.0)
+    with pytest.raises(tf.errors.OutOfRangeError, match="array size is: 2"):
+        ta.read(5)
+    with pytest.raises(ValueError, match="Incompatible shape"):
+        ta.write(0, [1.0, 2.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="dtype"):
+        ta.write(0, tf.constant(1))
+    grown = tf.TensorArray(tf.int32, 0, dynamic_size=True).write(2, 7)
+    assert int(grown.size()) == 3 and grown.stack().numpy().tolist() == [0, 0, 7]
+
+
+def test_tensor_arrays_as_arguments_and_results():
+    @tf.function
+    def add(ta, x):
+        return ta.write(ta.size(), x)
+
+    ta = tf.TensorArray(tf.float32, 0, dynamic_size=True, element_shape=())
+    for i in range(3):
+        ta = add(ta, tf.constant(float(i)))
+    assert ta.stack().numpy().tolist() == [0, 1, 2] and add.experimental_get_tracing_count() == 1
+
+
+def test_map_fn_refusals():
+    with pytest.raises(TypeError, match="fn_output_signature"):
+        tf.map_fn(lambda x: tf.cast(x, tf.int32), tf.ones(3))
+    with pytest.raises(ValueError, match="scalar"):
+        tf.map_fn(lambda x: x, tf.constant(1.0))
+    with pytest.raises(ValueError, match="first dimension"):
+        tf.map_fn(lambda p: p[0], (tf.ones(2), tf.ones(3)), fn_output_signature=tf.float32)
+    spec = tf.TensorSpec([2], tf.int32)
+    empty = tf.map_fn(lambda x: tf.cast(x, tf.int32) * 2, tf.ones((0, 2)), fn_output_signature=spec)
+    assert empty.shape == [0, 2] and empty.dtype == tf.int32
+
+
+def test_map_fn_over_an_unknown_number_of_rows():
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def f(x):
+        mapped = tf.map_fn(lambda r: tf.reduce_sum(r), x)
+        assert mapped.shape.as_list() == [None]
+        return mapped, tf.scan(lambda a, r: a + r, x)
+
+    for n in (1, 4):
+        mapped, scanned = f(tf.ones((n, 2)))
+        assert mapped.numpy().tolist() == [2.0] * n
+        np.testing.assert_allclose(scanned, np.cumsum(np.ones((n, 2)), axis=0))
+
+
+def test_own_gradients_inside_and_outside():
+    @tf.custom_gradient
+    def log1pexp(x):
+        e = tf.exp(x)
+
+        def grad(upstream):
+            return upstream * (1 - 1 / (1 + e))
+
+        return tf.math.log(1 + e), grad
+
+    def gradient(function, x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = function(x)
+            first = tape.gradient(y, x)
+        return y, first, outer.gradient(first, x)
+
+    x = tf.constant([0.5, 2.0])
+    compiled = tf.function(lambda v: log1pexp(v) * 3.0)
+    inside = tf.function(lambda v: gradient(lambda u: log1pexp(u) * 3.0, v))
+    expected = [t.numpy() for t in gradient(lambda v: log1pexp(v) * 3.0, x)]
+    for got in (gradient(compiled, x), inside(x)):
+        for a, b in zip(got, expected):
+            np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_own_gradients_of_functions_with_variables():
+    v = tf.Variable(2.0)
+
+    @tf.custom_gradient
+    def without(x):
+        return x * v, lambda upstream: upstream
+
+    with tf.GradientTape(), pytest.raises(TypeError, match="'variables' keyword argument"):
+        without(tf.constant(1.0))
+
+
+def test_recomputed_gradients():
+    v = tf.Variable(3.0)
+    runs = []
+
+    @tf.recompute_grad
+    def f(x):
+        runs.append(1)
+        return tf.sin(x) * v
+
+    x = tf.constant(0.5)
+    for call in (f, tf.function(f)):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = call(x)
+        dx, dv = tape.gradient(y, [x, v])
+        np.testing.assert_allclose([float(dx), float(dv)], [3 * np.cos(0.5), np.sin(0.5)], rtol=1e-5)
+    assert len(runs) >= 3
+
+
+def test_forward_mode():
+    x = tf.constant([1.0, 2.0])
+    with tf.autodiff.ForwardAccumulator(x, tf.constant([1.0, 0.0])) as accumulator:
+        y = x**3
+        z = tf.function(lambda v: tf.reduce_sum(v * v))(x)
+    np.testing.assert_allclose(accumulator.jvp(y), [3, 0])
+    assert float(accumulator.jvp(z)) == 2
+    assert accumulator.jvp(tf.constant(1.0)) is None
+    zero = accumulator.jvp(tf.constant(1.0), unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    assert float(zero) == 0
