@@ -1,0 +1,153 @@
+"""Datasets of files: tf.data.TextLineDataset, TFRecordDataset, FixedLengthRecordDataset; tf.io.TFRecordWriter."""
+
+import atexit
+import gzip
+import os
+import shutil
+import tempfile
+import zlib
+
+from tandem import _core
+from tandem.framework.spec import TensorSpec
+from tandem.pipeline import structure as nest
+from tandem.pipeline.base import BaseDataset
+from tandem.pipeline.dataset import Dataset
+
+_data = _core.data
+_STRING = nest.Structure(TensorSpec((), "string"))
+
+
+class _FileDataset(Dataset):
+    """A dataset of strings read from files whose names are strings or a dataset of strings."""
+
+    def _read(self, filenames, num_parallel_reads, read):
+        names = _names(filenames)
+        if num_parallel_reads is None or int(num_parallel_reads) == 1:
+            core = read(names._core)
+        else:
+            core = names.interleave(
+                lambda name: names._like(read(_data.tensors([name])), self._kind, _STRING),
+                cycle_length=-1 if int(num_parallel_reads) < 0 else int(num_parallel_reads),
+                num_parallel_calls=num_parallel_reads,
+            )._core
+        self._core = core
+        self._structure = _STRING
+        self._options = names._options
+
+
+def _names(filenames):
+    if isinstance(filenames, BaseDataset):
+        if filenames.element_spec != TensorSpec((), "string"):
+            raise TypeError(
+                "The `filenames` argument must contain `tf.string` elements. Got a dataset of "
+                f"{filenames.element_spec} elements."
+            )
+        return filenames
+    if isinstance(filenames, os.PathLike):
+        filenames = os.fspath(filenames)
+    elif isinstance(filenames, (list, tuple)):
+        filenames = [os.fspath(name) if isinstance(name, os.PathLike) else name for name in filenames]
+    tensor = _core.convert_to_tensor(filenames)
+    if tensor.dtype != _core.as_dtype("string"):
+        raise TypeError(f"The `filenames` argument must contain `tf.string` elements. Got `{tensor.dtype!r}` elements.")
+    return Dataset.from_tensor_slices(_core.execute("Reshape", tensor, [-1]))
+
+
+def _plain(filenames, compression_type):
+    """Names of files that hold what compressed ones hold; those are unpacked once into a temporary folder."""
+    if not compression_type:
+        return filenames
+    kind = str(compression_type).upper()
+    if kind not in ("GZIP", "ZLIB"):
+        raise ValueError(f"Compression type must be one of '', 'GZIP' and 'ZLIB', not {compression_type!r}.")
+    folder = tempfile.mkdtemp(prefix="tandem-unpacked-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    unpacked = []
+    for i, name in enumerate(_names(filenames).as_numpy_iterator()):
+        target = os.path.join(folder, str(i))
+        with open(target, "wb") as out:
+            if kind == "GZIP":
+                with gzip.open(name.decode(), "rb") as packed:
+                    shutil.copyfileobj(packed, out)
+            else:
+                with open(name.decode(), "rb") as packed:
+                    out.write(zlib.decompress(packed.read()))
+        unpacked.append(target)
+    return unpacked
+
+
+class TextLineDataset(_FileDataset):
+    """The lines of text files, without their ends."""
+
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
+        self._kind = "TextLineDatasetV2"
+        self._read(_plain(filenames, compression_type), num_parallel_reads, _data.text_lines)
+
+
+class TFRecordDataset(_FileDataset):
+    """The records of TFRecord files."""
+
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
+        self._kind = "TFRecordDatasetV2"
+        self._read(_plain(filenames, compression_type), num_parallel_reads, _data.records)
+
+
+def tf_record_iterator(path, options=None):
+    """The records of one file, as bytes."""
+    return TFRecordDataset(path, compression_type=getattr(options, "compression_type", None)).as_numpy_iterator()
+
+
+class FixedLengthRecordDataset(_FileDataset):
+    """Records of a fixed number of bytes."""
+
+    def __init__(
+        self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None, compression_type=None,
+        num_parallel_reads=None, name=None,
+    ):  # fmt: skip
+        self._kind = "FixedLengthRecordDatasetV2"
+        sizes = int(record_bytes), int(header_bytes or 0), int(footer_bytes or 0)
+        files = _plain(filenames, compression_type)
+        self._read(files, num_parallel_reads, lambda names: _data.fixed_records(names, *sizes))
+
+
+class TFRecordOptions:
+    """How records are written; compression is the one thing that can be chosen."""
+
+    def __init__(self, compression_type=None, **options):
+        self.compression_type = compression_type
+        self.__dict__.update(options)
+
+
+class TFRecordWriter:
+    """Writes records to a TFRecord file."""
+
+    def __init__(self, path, options=None):
+        kind = options if isinstance(options, str) else getattr(options, "compression_type", None)
+        self._path = os.fspath(path)
+        self._kind = (kind or "").upper()
+        self._writer = _data.RecordWriter(self._path)
+
+    def write(self, record):
+        if isinstance(record, str):
+            record = record.encode()
+        self._writer.write(bytes(record.numpy() if isinstance(record, _core.Tensor) else record))
+
+    def flush(self):
+        self._writer.flush()
+
+    def close(self):
+        if self._writer is None:
+            return
+        self._writer.close()
+        self._writer = None
+        if self._kind in ("GZIP", "ZLIB"):
+            with open(self._path, "rb") as plain:
+                contents = plain.read()
+            with open(self._path, "wb") as packed:
+                packed.write(gzip.compress(contents) if self._kind == "GZIP" else zlib.compress(contents))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()

@@ -1,0 +1,215 @@
+"""Methods of tf.data.Dataset: one dataset into another, element by element or in batches."""
+
+import numpy as np
+
+from tandem import _core
+from tandem.framework.shape import as_shape
+from tandem.framework.spec import TensorSpec
+from tandem.pipeline import structure as nest
+from tandem.pipeline.functions import ElementFunction, debug_mode, parallelism
+
+_data = _core.data
+
+
+class Transforms:
+    """Methods that keep or change elements; the native stage of the same name does the work."""
+
+    def map(
+        self, map_func, num_parallel_calls=None, deterministic=None, synchronous=None, use_unbounded_threadpool=False,
+        name=None,
+    ):  # fmt: skip
+        if synchronous and num_parallel_calls is not None:
+            raise ValueError(
+                "`synchronous` is not supported with `num_parallel_calls`, but `num_parallel_calls` was set to "
+                f"{num_parallel_calls}"
+            )
+        function = ElementFunction(map_func, [self._structure], "map")
+        calls = parallelism(num_parallel_calls)
+        core = _data.map(
+            self._core, function.native, calls, self._ordered(deterministic), function.structure.components()
+        )
+        return self._like(core, "_ParallelMapDataset" if calls else "_MapDataset", function.structure)
+
+    def _ordered(self, deterministic):
+        if deterministic is None:
+            deterministic = self._options.deterministic
+        return True if deterministic is None else bool(deterministic)
+
+    def filter(self, predicate, name=None):
+        core = _data.filter(self._core, self._predicate(predicate, "filter"))
+        return self._like(core, "_FilterDataset", self._structure)
+
+    def take_while(self, predicate, name=None):
+        core = _data.take_while(self._core, self._predicate(predicate, "take_while"))
+        return self._like(core, "_TakeWhileDataset", self._structure)
+
+    def _predicate(self, predicate, kind):
+        function = ElementFunction(predicate, [self._structure], kind)
+        spec = function.structure.spec
+        if not (isinstance(spec, TensorSpec) and spec.is_compatible_with(_BOOL)):
+            raise ValueError(
+                "Invalid `predicate`. `predicate` must return a `tf.bool` scalar tensor, but its return type "
+                f"is {spec}."
+            )
+        return function.native
+
+    def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
+        if self._structure.has_composites():
+            raise NotImplementedError(
+                f"batch() stacks tensors; these elements have other components: {self.element_spec}. Use map() to turn "
+                "them into tensors first."
+            )
+        calls = parallelism(num_parallel_calls)
+        core = _data.batch(self._core, batch_size, bool(drop_remainder), calls, self._ordered(deterministic))
+        return self._like(core, "_ParallelBatchDataset" if calls else "_BatchDataset")
+
+    def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype="int64", name=None):
+        from tandem.framework.ragged import RaggedTensorSpec
+
+        leaves, ragged = [], []
+        for leaf in self._structure.leaves:
+            if not isinstance(leaf, TensorSpec) or leaf.shape.rank is None or None in leaf.shape.as_list()[1:]:
+                raise NotImplementedError(
+                    f"ragged_batch joins tensors whose first dimension alone is unknown; a component is {leaf}."
+                )
+            ragged.append(leaf.shape.rank > 0 and leaf.shape[0] is None)
+            rows = batch_size if drop_remainder else None
+            shape = [rows, *leaf.shape.as_list()]
+            leaves.append(RaggedTensorSpec(shape, leaf.dtype, 1, "int64") if ragged[-1] else TensorSpec(shape, leaf.dtype))
+        core = _data.ragged_batch(self._core, batch_size, bool(drop_remainder), ragged)
+        return self._like(core, "_RaggedBatchDataset", nest.Structure(nest.pack(self.element_spec, iter(leaves))))
+
+    def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
+        leaves = self._structure.leaves
+        if padded_shapes is None:
+            for leaf in leaves:
+                if leaf.shape.rank is None:
+                    raise ValueError(
+                        f"You must provide `padded_shapes` argument because component {leaf} has unknown rank."
+                    )
+            shapes = [leaf.shape for leaf in leaves]
+        else:
+            shapes = [_padded_shape(s, leaf) for s, leaf in zip(self._up_to(padded_shapes), leaves)]
+        if padding_values is None:
+            values = [None] * len(leaves)
+        else:
+            if not nest.is_nested(padding_values):
+                padding_values = nest.map_structure(lambda _: padding_values, self.element_spec)
+            values = [_padding_value(v, leaf) for v, leaf in zip(self._up_to(padding_values), leaves)]
+        core = _data.padded_batch(self._core, batch_size, shapes, values, bool(drop_remainder))
+        return self._like(core, "_PaddedBatchDataset")
+
+    def _up_to(self, values):
+        return nest.flatten_up_to(self.element_spec, values)
+
+    def unbatch(self, name=None):
+        return self._like(_data.unbatch(self._core), "_UnbatchDataset")
+
+    def rebatch(self, batch_size, drop_remainder=False, name=None):
+        sizes = [int(n) for n in np.atleast_1d(np.asarray(batch_size))]
+        return self._like(_data.rebatch(self._core, sizes, bool(drop_remainder)), "_RebatchDataset")
+
+    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None):
+        each = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
+        seed = None if seed is None else int(seed)
+        return self._like(_data.shuffle(self._core, buffer_size, seed, each), "_ShuffleDataset", self._structure)
+
+    def repeat(self, count=None, name=None):
+        return self._like(_data.repeat(self._core, -1 if count is None else count), "_RepeatDataset", self._structure)
+
+    def take(self, count, name=None):
+        return self._like(_data.take(self._core, count), "_TakeDataset", self._structure)
+
+    def skip(self, count, name=None):
+        return self._like(_data.skip(self._core, count), "_SkipDataset", self._structure)
+
+    def shard(self, num_shards, index, name=None):
+        return self._like(_data.shard(self._core, num_shards, index), "_ShardDataset", self._structure)
+
+    def enumerate(self, start=0, name=None):
+        dtype = getattr(start, "dtype", None)
+        dtype = _core.as_dtype("int64") if dtype is None else _core.as_dtype(dtype)
+        numbers = _data.range(start, _core.as_dtype(dtype).max, 1, dtype)
+        core = _data.zip([numbers, self._core])
+        structure = nest.Structure((TensorSpec((), dtype), self.element_spec))
+        return self._like(core, "_ZipDataset", structure)
+
+    def concatenate(self, dataset, name=None):
+        if nest.map_structure(_dtype_of, self.element_spec) != nest.map_structure(_dtype_of, dataset.element_spec):
+            raise TypeError(
+                f"Incompatible dataset elements:\n  {self.element_spec} vs. {dataset.element_spec}\nBoth "
+                "datasets need the "
+                "same structure of the same dtypes."
+            )
+        return self._like(_data.concatenate(self._core, dataset._core), "_ConcatenateDataset")
+
+    def cache(self, filename="", name=None):
+        return self._like(_data.cache(self._core, _text(filename)), "CacheDataset", self._structure)
+
+    def prefetch(self, buffer_size=None, name=None):
+        size = 0 if debug_mode() else -1 if buffer_size is None else int(buffer_size)
+        return self._like(_data.prefetch(self._core, size), "_PrefetchDataset", self._structure)
+
+    def ignore_errors(self, log_warning=False, name=None):
+        return self._like(_data.ignore_errors(self._core, bool(log_warning)), "_IgnoreErrorsDataset", self._structure)
+
+    def unique(self, name=None):
+        leaves = self._structure.leaves
+        if len(leaves) != 1 or leaves[0].dtype.name not in ("int32", "int64", "string"):
+            raise TypeError(
+                "Only tensors of type int32, int64 and string are supported by unique(); elements are "
+                f"{self.element_spec}."
+            )
+        return self._like(_data.unique(self._core), "_UniqueDataset", self._structure)
+
+
+_BOOL = TensorSpec((), "bool")
+
+
+def _dtype_of(spec):
+    return getattr(spec, "dtype", spec)
+
+
+def _text(value):
+    if isinstance(value, _core.Tensor):
+        value = value.numpy()
+    if isinstance(value, bytes):
+        return value.decode()
+    return value if isinstance(value, str) else value.__fspath__()
+
+
+def _padded_shape(shape, leaf):
+    if isinstance(shape, _core.Tensor):
+        shape = [None if n < 0 else n for n in shape.numpy().tolist()]
+    elif not hasattr(shape, "rank") and shape is not None:
+        shape = [shape] if isinstance(shape, (int, np.integer)) else shape
+        shape = [None if n is None or int(n) < 0 else int(n) for n in shape]
+    padded = as_shape(shape)
+    if leaf.shape.rank is not None and padded.rank is not None and padded.rank != leaf.shape.rank:
+        raise ValueError(
+            f"The padded shape {padded} is not compatible with the shape {leaf.shape} of the corresponding "
+            "input component."
+        )
+    if leaf.shape.rank is not None and padded.rank is not None:
+        for wanted, known in zip(padded.as_list(), leaf.shape.as_list()):
+            if wanted is not None and known is not None and wanted < known:
+                raise ValueError(
+                    f"The padded shape {padded} is not compatible with the shape {leaf.shape} of the "
+                    "corresponding input "
+                    "component."
+                )
+    return padded
+
+
+def _padding_value(value, leaf):
+    if value is None:
+        return None
+    value = _core.convert_to_tensor(value) if isinstance(value, _core.Tensor) else value
+    if isinstance(value, _core.Tensor):
+        if value.dtype != leaf.dtype:
+            raise TypeError(f"The padding value should be of type {leaf.dtype}, but its type is {value.dtype}.")
+    else:
+        value = _core.convert_to_tensor(value, dtype=leaf.dtype)
+    if value.shape.rank != 0:
+        raise ValueError(f"`padding_values` must be scalars, but one has shape {value.shape}.")
+    return value
