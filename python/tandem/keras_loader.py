@@ -4,6 +4,7 @@
 `tensorflow` to `tandem`, and its TensorFlow backend then runs on Tandem. The version is pinned exactly.
 """
 
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -16,6 +17,12 @@ VERSION = "3.15.1"
 
 # Modules of Keras that look up modules by name.
 _BY_NAME = ("keras.src.utils.module_utils",)
+# Modules of Keras that Tandem has parts of its own for; their install(module) puts those in place.
+_EXTENDED = {
+    "keras.src.backend.tensorflow.rnn": "tandem.keras_backend.recurrent",
+    "keras.src.backend.tensorflow.trainer": "tandem.keras_backend.trainer",
+    "keras.src.trainers.data_adapters": "tandem.keras_backend.adapters",
+}
 
 
 class _Loader(importlib.abc.Loader):
@@ -32,6 +39,10 @@ class _Loader(importlib.abc.Loader):
         self._inner.exec_module(module)
         if module.__name__ in _BY_NAME:
             module.importlib = MappedImportlib()
+        if module.__name__ in _OLD_NAMES:
+            _find_old_names(module)
+        if module.__name__ in _EXTENDED:
+            importlib.import_module(_EXTENDED[module.__name__]).install(module)
 
     def __getattr__(self, name):
         # get_data, get_source, is_package: for inspect, tracebacks and resources.
@@ -95,6 +106,22 @@ def load():
             f"install keras=={VERSION}"
         )
     return keras
+
+
+# Parts of Keras that have more names in TensorFlow than in Keras itself: tf.keras.backend.eval, tf.keras.losses.MSE.
+_OLD_NAMES = frozenset(f"keras.{part}" for part in ("activations", "backend", "losses", "metrics", "preprocessing"))
+
+
+def _find_old_names(module):
+    """Lets a part of Keras find the names that only TensorFlow's form of Keras has, when they are asked for."""
+
+    def find(name):
+        if not name.startswith("_"):
+            with contextlib.suppress(AttributeError, ModuleNotFoundError):
+                return getattr(importlib.import_module(module.__name__.replace("keras.", "keras._tf_keras.keras.", 1)), name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    module.__getattr__ = find
 
 
 def _unload():

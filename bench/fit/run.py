@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""`fit`, `evaluate`, `predict` and eager calls of Keras models beside TensorFlow, JAX and PyTorch: what
+`make bench-fit` runs.
+
+The same script (keras_fit.py) runs on each library. Before anything is timed, every worker trains a few
+epochs from the same weights; a case whose losses disagree gets no ratios. How rounds, ratios and verdicts
+work is in common/driver.py.
+"""
+
+import math
+import statistics
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from common.driver import (
+    ROOT,
+    Worker,
+    aa_spread,
+    duration,
+    environment,
+    fastest_forms,
+    make_parser,
+    measure,
+    parse_arguments,
+    print_start,
+    print_table,
+    print_wanted,
+    ratio,
+    select_cases,
+    show_progress,
+    times,
+    verdict,
+    write_report,
+)
+
+MODELS = {
+    "mlp_100_64": "MLP 100-64-10, batch 32",
+    "mlp_784_128": "MLP 784-128-10, batch 32",
+    "cnn": "CNN 28×28×3, conv 32, batch 64",
+}
+CASES = {
+    f"{model}_{what}": f"{what}: {text}"
+    for what in ("fit", "evaluate", "predict", "eager")
+    for model, text in MODELS.items()
+}
+PEERS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
+# Our time in units of theirs, at most: (case, peer or None for the best of them, limit).
+WANTED = [
+    ("mlp_100_64_fit", "tensorflow", 0.1),
+    ("mlp_100_64_fit", None, 0.5),
+    ("mlp_784_128_fit", None, 0.5),
+    ("cnn_fit", None, 0.9),
+]
+TOLERANCE = 1e-3  # of losses, relative
+
+
+def evaluate(case, runs):
+    best = fastest_forms(runs)
+    mine, again = best["tandem"], best["tandem again"]
+    row = {
+        "case": case,
+        "what": CASES[case],
+        "ns": statistics.median(mine.total),
+        "losses": mine.answer["losses"],
+        "rounds": {name: series.total for name, series in best.items()},
+        "spread": aa_spread(mine.total, again.total),
+        "differ": [],
+    }
+    for name, series in best.items():
+        if not all(math.isclose(a, b, rel_tol=TOLERANCE) for a, b in zip(series.answer["losses"], row["losses"])):
+            row["differ"].append(f"{name}: losses {series.answer['losses']}, Tandem's {row['losses']}")
+    if row["differ"]:
+        return row
+    for name in PEERS:
+        if name in best:
+            row[name] = ratio(mine.total, best[name].total)
+            row[f"{name}_ns"] = statistics.median(best[name].total)
+    peers = [name for name in PEERS if name in best]
+    if peers:
+        # The peer with the lowest median, so that one lucky round does not choose it.
+        row["best_peer"] = min(peers, key=lambda name: row[f"{name}_ns"])
+        row["best"] = row[row["best_peer"]]
+    return row
+
+
+def print_rows(rows):
+    def peer(row, name):
+        return f"{times(row, name)} of {duration(row[f'{name}_ns'])}" if name in row else "–"
+
+    print("\nPer step: our time in units of theirs (lower is better)\n")
+    print_table(
+        ["case", "Tandem", *PEERS.values(), "best peer", "A/A spread"],
+        [
+            [r["what"], duration(r["ns"])]
+            + (["losses differ"] * len(PEERS) if r["differ"] else [peer(r, name) for name in PEERS])
+            + [times(r, "best"), f"{r['spread']:.0%}"]
+            for r in rows
+        ],
+    )
+    for r in rows:
+        for text in r["differ"]:
+            print(f"  {r['what']}: no ratios, since the workers computed different things: {text}")
+
+
+def wanted_lines(rows):
+    by_case = {r["case"]: r for r in rows}
+    lines = []
+    for case, peer, limit in WANTED:
+        row = by_case.get(case, {})
+        value = row.get(peer or "best")
+        if value is not None:
+            whose = PEERS[peer] + "'s" if peer else "the best peer's"
+            text = verdict(value, limit, row["spread"], at_most=True)
+            lines.append((f"at most {limit}× {whose} time: {row['what']}", value, text))
+    return lines
+
+
+def start_workers(arguments):
+    script = [ROOT / "bench/fit/keras_fit.py", "--threads", str(arguments.threads)]
+    settings = {"OMP_NUM_THREADS": str(arguments.threads), "MKL_NUM_THREADS": str(arguments.threads)}
+    tandem = [arguments.python, *script, "--library", "tandem"]
+    package = {"PYTHONPATH": str(arguments.tandem)}
+    workers = [Worker("tandem", tandem, package)]
+    python = environment(arguments) / "bin/python" if arguments.peers else None
+    for name in arguments.peers:
+        if name not in PEERS:
+            sys.exit(f"bench-fit: no peer named {name}; there are: {', '.join(PEERS)}")
+        workers.append(Worker(name, [python, *script, "--library", name], settings))
+    return workers + [Worker("tandem again", tandem, package)]
+
+
+def main():
+    parser = make_parser(__doc__, ",".join(PEERS), "", "fit.json")
+    parser.set_defaults(tandem=ROOT / "build/release/python")
+    parser.add_argument("--python", type=Path, default=ROOT / ".venv/bin/python", help="runs Tandem's worker")
+    arguments = parse_arguments(parser)
+    cases = select_cases("bench-fit", CASES, arguments.cases)
+    workers = start_workers(arguments)
+    load = print_start(workers, arguments.rounds)
+    rows, problems = [], []
+    try:
+        for case in cases:
+            runs, failed = measure(case, workers, arguments.rounds, 60 if arguments.quick else 300)
+            problems += failed
+            if {"tandem", "tandem again"} <= {name for name, _ in runs}:
+                rows.append(evaluate(case, runs))
+            show_progress(len(rows), len(cases), case)
+    finally:
+        for worker in workers:
+            worker.close()
+    print_rows(rows)
+    verdicts = print_wanted(wanted_lines(rows))
+    problems += [f"{r['case']}: losses differ" for r in rows if r["differ"]]
+    return write_report("bench-fit", arguments, workers, load, rows, verdicts, problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

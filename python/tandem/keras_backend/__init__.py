@@ -1,0 +1,1 @@
+"""Tandem's own parts of Keras's TensorFlow backend. keras_loader puts them in the place of Keras's."""

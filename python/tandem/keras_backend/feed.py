@@ -1,0 +1,213 @@
+"""Batches for the loop: Keras's data adapters as sources of tensors, and how many steps an epoch has.
+
+Arrays are gathered and datasets iterated in C++; anything else (generators, PyDataset, loaders of other
+libraries) is asked for each batch in Python.
+"""
+
+import numpy as np
+
+import tandem as tf
+from keras.src import tree
+from keras.src.trainers.data_adapters import array_slicing
+from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
+from keras.src.trainers.data_adapters.tf_dataset_adapter import TFDatasetAdapter
+from keras.src.trainers.epoch_iterator import EpochIterator
+from tandem import _core
+from tandem.pipeline.structure import NoneTensorSpec, flatten
+from tandem.pipeline.structure import pack as pack_elements
+
+
+class ArrayPass:
+    """Passes over arrays. An iterator of batches; what it is made of is for the loop."""
+
+    def __init__(self, adapter):
+        inputs = array_slicing.convert_to_sliceable(adapter._inputs, target_backend="tensorflow")
+        # A pandas object has become an array, a list of arrays is a structure of arrays.
+        self.structure = tree.lists_to_tuples(inputs)
+        arrays = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in _leaves(self.structure)]
+        self._rows = adapter._num_samples
+        self._batch_size = adapter.batch_size
+        self._shuffle = adapter._shuffle
+        self.source = _core.ArraySource(arrays, adapter.batch_size)
+        self.rows = self._rows
+        # As the dataset that Keras makes of arrays: the size of a batch is known when all have it.
+        batch = None if self._rows % self._batch_size else self._batch_size
+        self.specs = [tf.TensorSpec((batch, *a.shape[1:]), _dtype(a)) for a in arrays]
+
+    def start(self):
+        self.source.start(self._order())
+        return self
+
+    def _order(self):
+        """The rows as Keras's own iterator over arrays would order them; None: as they are."""
+        if not self._shuffle:
+            return None
+        if self._shuffle != "batch":
+            return np.random.permutation(self._rows)
+        # Rows change places within their batch only.
+        key = np.arange(self._rows) // self._batch_size + np.random.random(self._rows)
+        return np.argsort(key, kind="stable")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        batch = self.source.next()
+        if batch is None:
+            raise StopIteration
+        return pack(self.structure, batch)
+
+
+class PythonPass:
+    """Batches that Python makes, one at a time."""
+
+    source = None
+    rows = 0
+
+    def __init__(self, adapter):
+        self._adapter = adapter
+        self._batches = None
+
+    def start(self):
+        self._batches = iter(self._adapter.get_numpy_iterator())
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return tree.map_structure(_to_tensor, next(self._batches))
+
+
+class DatasetPass:
+    """Passes over a dataset, whose iterator is a source by itself."""
+
+    rows = 0
+
+    def __init__(self, dataset):
+        self._dataset = dataset
+        self._batches = None
+        self.source = None
+        leaves = [None if isinstance(leaf, NoneTensorSpec) else leaf for leaf in flatten(dataset.element_spec)]
+        self.structure = pack_elements(dataset.element_spec, iter(leaves))
+        self.specs = [leaf for leaf in leaves if leaf is not None]
+        self._native = all(type(leaf) is tf.TensorSpec for leaf in self.specs)
+
+    def start(self):
+        self._batches = iter(self._dataset)
+        self.source = getattr(self._batches, "_native", None) if self._native else None
+        return self
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._batches)
+
+
+def _to_tensor(value):
+    return value if value is None or isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
+
+
+def _dtype(array):
+    return tf.as_dtype(array.dtype)
+
+
+def _leaves(structure):
+    """What is not None, in the order of the structure."""
+    return [leaf for leaf in tree.flatten(structure) if leaf is not None]
+
+
+def pack(structure, leaves):
+    """The structure with new leaves in place of those that are not None."""
+    leaves = iter(leaves)
+    flat = [None if leaf is None else next(leaves) for leaf in tree.flatten(structure)]
+    return tree.pack_sequence_as(structure, flat)
+
+
+class Feed(EpochIterator):
+    """The batches of epochs, and where they begin and end.
+
+    `room` says how many executions the epoch still has, `advance` that some ran, `exhausted` that there were
+    no more batches. An execution is as many steps as the model was compiled for.
+    """
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self._step = 0
+        self._limit = None
+        self._pass = None
+
+    def _get_iterator(self):
+        if self._pass is None:
+            self._pass = self._make_pass()
+        return self._pass.start()
+
+    def _make_pass(self):
+        adapter = self.data_adapter
+        if isinstance(adapter, ArrayDataAdapter) and _plain(adapter._inputs):
+            return ArrayPass(adapter)
+        if isinstance(adapter, TFDatasetAdapter):
+            return DatasetPass(adapter.get_tf_dataset())
+        return PythonPass(adapter)
+
+    def begin_epoch(self):
+        """Returns the batches of the epoch."""
+        self.data_adapter.on_epoch_begin()
+        self._limit = self.steps_per_epoch or self._num_batches or None
+        if self._limit is None or self._current_iterator is None or self.steps_per_epoch is None:
+            self._restart()
+        self._step = 0
+        return self._current_iterator
+
+    def _restart(self):
+        self._current_iterator = self._get_iterator()
+        self._steps_seen = 0
+
+    def room(self):
+        """Executions that may begin now; None: as long as there are batches; 0: the epoch is over."""
+        if self._limit is None:
+            return None
+        left = self._executions(self._limit - self._step)
+        if left > 0 and self._num_batches:
+            in_pass = self._executions(self._num_batches - self._steps_seen)
+            if in_pass <= 0 and self.steps_per_epoch:
+                self._interrupted_warning()
+            left = min(left, in_pass)
+        return max(left, 0)
+
+    def _executions(self, steps):
+        return -(-steps // self.steps_per_execution)
+
+    @property
+    def step(self):
+        """The first step of the next execution."""
+        return self._step
+
+    def advance(self, executions):
+        self._step += executions * self.steps_per_execution
+        self._steps_seen += executions * self.steps_per_execution
+
+    def end_epoch(self):
+        """All executions of the epoch ran."""
+        if self._limit is not None and self._num_batches and self._steps_seen >= self._num_batches:
+            # With the order of rows drawn now, as Keras does; an epoch without a number of steps draws again.
+            if self.steps_per_epoch is not None:
+                self._restart()
+        self.data_adapter.on_epoch_end()
+
+    def exhausted(self):
+        """An execution found no batch: Keras counts it, and says so."""
+        self._steps_seen += self.steps_per_execution
+        with self.catch_stop_iteration():
+            raise StopIteration
+
+    def __next__(self):
+        return next(self._epoch_iterator)
+
+
+def _plain(inputs):
+    """Whether all leaves are arrays or dense tensors."""
+    return all(
+        not hasattr(leaf, "sparse") and not isinstance(leaf, (tf.SparseTensor,)) for leaf in tree.flatten(inputs)
+    )

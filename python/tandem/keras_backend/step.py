@@ -1,0 +1,139 @@
+"""A step of a model (train_step, test_step, predict_step) as compiled functions."""
+
+import tandem as tf
+from keras.src import tree
+from tandem import _core
+from tandem.framework.function import functions_run_eagerly
+from tandem.keras_backend.feed import pack
+
+
+class _Trace:
+    """The step for one kind of batch: a compiled function from the batch's tensors to those of the result."""
+
+    def __init__(self, step, structure, specs, device):
+        self.structure = structure
+        self.specs = specs
+        self.device = device
+        graph = _core.FuncGraph(getattr(step, "__name__", "step"))
+        graph._enter_function()
+        try:
+            arguments = [graph.placeholder(s.dtype, s.shape, s.name) for s in specs]
+            result = step(pack(structure, arguments))
+            self.result = tree.map_structure(_as_tensor, result)
+        finally:
+            graph._exit()
+        flat = [t for t in tree.flatten(self.result) if t is not None]
+        self.compiled = graph._finish(flat)
+
+    def fits(self, specs, device):
+        return device == self.device and all(
+            mine.dtype == given.dtype and _includes(mine.shape, given.shape) for mine, given in zip(self.specs, specs)
+        )
+
+    def pack(self, results):
+        """The step's result with these tensors."""
+        return pack(self.result, results)
+
+    def index_of(self, name):
+        """The number of a result that a dict names; -1: there is none."""
+        if not isinstance(self.result, dict) or not isinstance(self.result.get(name), tf.Tensor):
+            return -1
+        tensors = [t for t in tree.flatten(self.result) if t is not None]
+        return next(i for i, t in enumerate(tensors) if t is self.result[name])
+
+
+def _as_tensor(value):
+    return value if value is None or isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
+
+
+def _includes(general, special):
+    if general.rank is None:
+        return True
+    return special.rank == general.rank and all(g in (None, s) for g, s in zip(general.as_list(), special.as_list()))
+
+
+def _generalized(before, now):
+    """Specs that include both; None: they differ in more than sizes."""
+    specs = []
+    for a, b in zip(before, now):
+        if a.dtype != b.dtype or a.shape.rank != b.shape.rank or a.shape.rank is None:
+            return None
+        sizes = [m if m == n else None for m, n in zip(a.shape.as_list(), b.shape.as_list())]
+        specs.append(tf.TensorSpec(sizes, a.dtype, a.name))
+    return specs
+
+
+class EagerStep:
+    """A step that runs as it is. Called with an iterator or a list of batches, it runs one execution.
+
+    `joins`: the results of an execution's steps are put together; otherwise they are those of the last.
+    """
+
+    def __init__(self, step, steps_per_execution=1, joins=False):
+        self.step = step
+        self.steps_per_execution = steps_per_execution
+        self._joins = joins
+
+    def on_batch(self, data):
+        return self.step(tree.map_structure(_as_tensor, data))
+
+    def __call__(self, batches):
+        results = [self.on_batch(data) for _, data in zip(range(self.steps_per_execution), batches)]
+        if not results:
+            raise StopIteration
+        return join_rows(results) if self._joins else results[-1]
+
+
+def join_rows(results):
+    """One structure with the rows of all."""
+    if len(results) == 1:
+        return results[0]
+    rows = _core.OutputRows()
+    for result in results:
+        rows.append([t for t in tree.flatten(result) if t is not None])
+    return pack(results[0], rows.finish())
+
+
+class StepFunction(EagerStep):
+    """A step that is traced and compiled.
+
+    A batch of another structure or dtype is traced anew; one of another size makes the sizes that differ
+    unknown in a second trace, which then serves all sizes.
+    """
+
+    def __init__(self, step, steps_per_execution=1, joins=False):
+        super().__init__(step, steps_per_execution, joins)
+        self._traces = {}
+
+    def trace(self, structure, specs):
+        """The compiled step for batches like these."""
+        key = _structure_key(structure)
+        device = _core.device_scope()
+        traces = self._traces.setdefault(key, [])
+        for trace in reversed(traces):
+            if trace.fits(specs, device):
+                return trace
+        if traces and traces[-1].device == device:
+            specs = _generalized(traces[-1].specs, specs) or specs
+        traces.append(_Trace(self.step, structure, specs, device))
+        return traces[-1]
+
+    def on_batch(self, data):
+        if functions_run_eagerly():
+            return super().on_batch(data)
+        data = tree.map_structure(_as_tensor, data)
+        tensors = [t for t in tree.flatten(data) if t is not None]
+        specs = [tf.TensorSpec(t.shape, t.dtype) for t in tensors]
+        trace = self.trace(data, specs)
+        return trace.pack(trace.compiled(tensors))
+
+    @property
+    def last_trace(self):
+        """The one made last; for explanations."""
+        made = [trace for traces in self._traces.values() for trace in traces]
+        return made[-1] if made else None
+
+
+def _structure_key(structure):
+    """Equal for structures whose leaves are None in the same places."""
+    return repr(tree.map_structure(lambda leaf: leaf is not None, structure))
