@@ -4,6 +4,9 @@ import enum
 import weakref
 
 from tandem import _core
+from tandem.framework import creation
+from tandem.framework.errors import InvalidArgumentError
+from tandem.framework.graph import current_name_scope
 from tandem.framework.tensor import Reference
 from tandem.framework.trackable import Trackable
 
@@ -35,8 +38,17 @@ def variable_of_handle(handle):
     return _BY_HANDLE.get(handle)
 
 
+# Says which class tf.Variable(…) makes; set by tandem.distribution, None outside strategies.
+_choose_class = None
+
+
 class Variable(_core.VariableBase, Trackable):
     """A tensor whose value can be replaced. Reading gives a snapshot."""
+
+    def __new__(cls, *args, **kwargs):
+        if cls is Variable and _choose_class is not None:
+            cls = _choose_class(kwargs.get("synchronization")) or cls
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -61,15 +73,19 @@ class Variable(_core.VariableBase, Trackable):
             )
         if trainable is None:
             trainable = synchronization is not VariableSynchronization.ON_READ
+        creation.check()
+        scoped = _base_name(name)
         # A variable outlives the function in which it is made: its first value is an eager one.
+        initial_value = creation.first_value(initial_value)
         with _core.init_scope():
             if callable(initial_value):
                 initial_value = initial_value()
             if isinstance(initial_value, Trackable) and hasattr(initial_value, "read_value"):
                 initial_value = initial_value.read_value()
             value = _core.convert_to_tensor(initial_value, dtype)
-            super().__init__(value, name=_base_name(name), trainable=bool(trainable), shape=shape)
+            super().__init__(value, name=scoped, trainable=bool(trainable), shape=shape)
         _BY_HANDLE[self.handle._id] = self
+        creation.made(self)
         self._constraint = constraint
         self._synchronization = synchronization
         self._aggregation = aggregation
@@ -197,6 +213,71 @@ class Variable(_core.VariableBase, Trackable):
     def scatter_min(self, sparse_delta, use_locking=False, name=None):
         return self._scatter("ResourceScatterMin", sparse_delta)
 
+    def _scatter_nd(self, op, indices, updates):
+        value = _core.execute(op, self.read_value(), indices, _core.convert_to_tensor(updates, self.dtype))
+        return self.assign(value)
+
+    def scatter_nd_add(self, indices, updates, name=None):
+        return self._scatter_nd("TensorScatterAdd", indices, updates)
+
+    def scatter_nd_sub(self, indices, updates, name=None):
+        return self._scatter_nd("TensorScatterSub", indices, updates)
+
+    def scatter_nd_update(self, indices, updates, name=None):
+        return self._scatter_nd("TensorScatterUpdate", indices, updates)
+
+    def scatter_nd_max(self, indices, updates, name=None):
+        return self._scatter_nd("TensorScatterMax", indices, updates)
+
+    def scatter_nd_min(self, indices, updates, name=None):
+        return self._scatter_nd("TensorScatterMin", indices, updates)
+
+    def batch_scatter_update(self, sparse_delta, use_locking=False, name=None):
+        indices = _core.convert_to_tensor(sparse_delta.indices)
+        rows = _core.execute("Range", 0, _core.execute("Shape", indices)[0], 1)
+        rows = _core.execute("BroadcastTo", _core.execute("Cast", rows, dtype=indices.dtype)[:, None],
+                             _core.execute("Shape", indices))  # fmt: skip
+        places = _core.execute("Pack", [rows, indices], axis=-1)
+        return self._scatter_nd("TensorScatterUpdate", places, sparse_delta.values)
+
+    def gather_nd(self, indices, name=None):
+        return _core.execute("GatherNd", self.read_value(), indices)
+
+    def count_up_to(self, limit):
+        from tandem.framework.errors import OutOfRangeError
+
+        value = self.read_value()
+        if int(value) >= limit:
+            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+        self.assign_add(1)
+        return value
+
+    def is_initialized(self, name=None):
+        return _core.convert_to_tensor(True)
+
+    def initialized_value(self):
+        return self.read_value()
+
+    # ---- Checkpoints
+
+    def _serialize_to_tensors(self):
+        return {"VARIABLE_VALUE": self}
+
+    def _restore_from_tensors(self, restored_tensors):
+        value = restored_tensors["VARIABLE_VALUE"]
+        if value.dtype != self.dtype:
+            raise InvalidArgumentError(
+                None, None,
+                f"tensor_name = {self.name}; expected dtype {self.dtype.name} does not equal original dtype "
+                f"{value.dtype.name}",
+            )  # fmt: skip
+        if not self.shape.is_compatible_with(value.shape):
+            raise ValueError(
+                f"Received incompatible tensor with shape {value.shape} when attempting to restore variable with "
+                f"shape {self.shape} and name {self.name}."
+            )
+        return self.assign(value)
+
     # ---- Copies
 
     def __deepcopy__(self, memo):
@@ -216,4 +297,7 @@ def _rebuild(value, dtype, name, trainable, shape):
 
 
 def _base_name(name):
-    return "Variable" if name is None else str(name)
+    """The name with those of the scopes around."""
+    scope = current_name_scope()
+    name = "Variable" if name is None else str(name)
+    return f"{scope}/{name}" if scope else name

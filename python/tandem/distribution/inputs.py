@@ -1,0 +1,139 @@
+"""Datasets whose batches are cut for replicas."""
+
+from tandem import _core
+from tandem.distribution.values import PerReplica
+from tandem.framework import nest
+
+
+class InputContext:
+    """What a function that makes a dataset knows about who reads it."""
+
+    def __init__(self, num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1):
+        self.num_input_pipelines = num_input_pipelines
+        self.input_pipeline_id = input_pipeline_id
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def get_per_replica_batch_size(self, global_batch_size):
+        if global_batch_size % self.num_replicas_in_sync != 0:
+            raise ValueError(
+                f"The `global_batch_size` {global_batch_size} is not divisible by `num_replicas_in_sync` "
+                f"{self.num_replicas_in_sync}."
+            )
+        return global_batch_size // self.num_replicas_in_sync
+
+    def __repr__(self):
+        return (
+            f"tf.distribute.InputContext(input pipeline id {self.input_pipeline_id}, total: {self.num_input_pipelines})"
+        )
+
+
+class ValueContext:
+    """What a function that makes a value for a replica knows."""
+
+    def __init__(self, replica_id_in_sync_group=0, num_replicas_in_sync=1):
+        self.replica_id_in_sync_group = replica_id_in_sync_group
+        self.num_replicas_in_sync = num_replicas_in_sync
+
+    def __repr__(self):
+        return (
+            f"tf.distribute.experimental.ValueContext(replica id {self.replica_id_in_sync_group}, "
+            f"total: {self.num_replicas_in_sync})"
+        )
+
+
+def cut_batch(element, count):
+    """A global batch cut for `count` replicas: rows in order, equally many but for the last ones."""
+    if count == 1:
+        return element
+
+    def cut(tensor):
+        tensor = _core.convert_to_tensor(tensor)
+        rows = tensor.shape[0] if tensor.shape.rank and tensor.shape[0] is not None else _core.execute("Shape", tensor)[0]
+        share = (rows + count - 1) // count
+        least = min if isinstance(rows, int) else lambda a, b: _core.execute("Minimum", a, b)
+        return PerReplica([tensor[least(i * share, rows) : least((i + 1) * share, rows)] for i in range(count)])
+
+    return nest.map_structure(cut, element)
+
+
+class DistributedIterator:
+    """Gives the next global batch, cut."""
+
+    def __init__(self, elements, cut, count):
+        self._elements = iter(elements)
+        self._cut = cut
+        # With one replica nothing is cut: who reads batches in C++ takes those of the dataset.
+        self._native = getattr(self._elements, "_native", None) if count == 1 else None
+        self._dataset = elements
+
+    @property
+    def element_spec(self):
+        return self._dataset.element_spec
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self._cut(self._elements)
+
+    def get_next(self):
+        return next(self)
+
+    def get_next_as_optional(self):
+        from tandem.pipeline.iterator import Optional
+
+        try:
+            return Optional.from_value(next(self))
+        except StopIteration:
+            return Optional.empty(None)
+
+
+class DistributedDataset:
+    """A dataset of global batches, cut for the replicas of a strategy."""
+
+    def __init__(self, dataset, strategy):
+        self._dataset = dataset
+        self._strategy = strategy
+
+    def __iter__(self):
+        count = self._strategy.num_replicas_in_sync
+        return DistributedIterator(self._dataset, lambda elements: cut_batch(next(elements), count), count)
+
+    def __len__(self):
+        return len(self._dataset)
+
+    def cardinality(self):
+        return self._dataset.cardinality()
+
+    @property
+    def element_spec(self):
+        return self._dataset.element_spec
+
+
+class DistributedDatasetFromFunction(DistributedDataset):
+    """A dataset whose batches are for one replica each: a step takes one for each."""
+
+    def __init__(self, dataset_fn, strategy):
+        count = strategy.num_replicas_in_sync
+        super().__init__(dataset_fn(InputContext(num_replicas_in_sync=count)), strategy)
+
+    def __iter__(self):
+        count = self._strategy.num_replicas_in_sync
+        return DistributedIterator(self._dataset, lambda elements: _gathered(elements, count), count)
+
+    def __len__(self):
+        return -(-len(self._dataset) // self._strategy.num_replicas_in_sync)
+
+
+def _gathered(elements, count):
+    batches = [next(elements)]
+    for element in elements if count > 1 else ():
+        batches.append(element)
+        if len(batches) == count:
+            break
+    # When the data ends in the middle of a step, the last replicas get no rows.
+    while len(batches) < count:
+        batches.append(nest.map_structure(lambda t: t[:0], batches[0]))
+    if count == 1:
+        return batches[0]
+    return nest.map_structure(lambda *values: PerReplica(values), *batches)

@@ -1,0 +1,103 @@
+"""Strategy.run: a function for every replica, traced once."""
+
+import re
+
+from tandem import _core
+from tandem.distribution import context
+from tandem.distribution.replica import ReplicaContext
+from tandem.distribution.values import PerReplica
+from tandem.distribution.variables import copies_of
+from tandem.framework import nest
+
+
+_DEVICE = re.compile(r"(?:.*/)?(?:device:)?([A-Za-z_]+):(\d+)$")
+
+
+def device_name(device):
+    """The full name of a logical device: /job:localhost/replica:0/task:0/device:GPU:0."""
+    text = getattr(device, "name", device)
+    found = _DEVICE.match(text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError(f"{device!r} is not a device. Give a name such as '/GPU:0'.")
+    short = f"/device:{found[1].upper()}:{found[2]}"
+    there = [d.name for d in _core.config.list_logical_devices()]
+    if short not in there:
+        raise ValueError(f"Device {text} is not there. Logical devices: {', '.join(there)}.")
+    return "/job:localhost/replica:0/task:0" + short
+
+
+def part(structure, replica):
+    """What one replica gets of a structure with values per replica."""
+    return nest.map_structure(lambda v: v.values[replica] if isinstance(v, PerReplica) else v, structure)
+
+
+def packed(structures):
+    """One structure out of those of all replicas, with values per replica in it."""
+    if len(structures) == 1:
+        return structures[0]
+    return nest.map_structure(lambda *values: PerReplica(values), *structures)
+
+
+def run(strategy, fn, args, kwargs):
+    now = context.place()
+    if now is not None and now.replica is not None and strategy.num_replicas_in_sync > 1:
+        raise RuntimeError("strategy.run() was called inside a replica; call it across replicas.")
+    if strategy.num_replicas_in_sync == 1:
+        return _run_alone(strategy, fn, args, kwargs)
+    if _core.executing_eagerly():
+        return _run_eagerly(strategy, fn, args, kwargs)
+    return _run_traced(strategy, fn, args, kwargs)
+
+
+def _run_alone(strategy, fn, args, kwargs):
+    device = strategy.extended.worker_devices[0]
+    with context.entered(context.Place(strategy, ReplicaContext(strategy))):
+        if device is None:
+            return fn(*args, **kwargs)
+        with _core.DeviceScope(device):
+            return fn(*part(args, 0), **part(kwargs, 0))
+
+
+def _run_traced(strategy, fn, args, kwargs):
+    count = strategy.num_replicas_in_sync
+    flat = nest.flatten((args, kwargs))
+    places = [i for i, v in enumerate(flat) if isinstance(v, PerReplica)]
+    arguments = [[flat[i].values[r] for i in places] for r in range(count)]
+    results = []  # the structure of the replica's results, with tensors in it
+
+    def body(tensors):
+        given = list(flat)
+        for i, tensor in zip(places, tensors):
+            given[i] = tensor
+        their_args, their_kwargs = nest.pack_sequence_as((args, kwargs), given)
+        with context.entered(context.Place(strategy, ReplicaContext(strategy))):
+            results.append(fn(*their_args, **their_kwargs))
+        return [v for v in nest.flatten(results[0]) if isinstance(v, _core.Tensor)]
+
+    by_replica = _core.call_replicas(list(strategy.extended.worker_devices), copies_of, arguments, body)
+    made = (PerReplica(values) for values in zip(*by_replica))
+    return nest.map_structure(lambda v: next(made) if isinstance(v, _core.Tensor) else v, results[0])
+
+
+def _run_eagerly(strategy, fn, args, kwargs):
+    """Traces for this call alone: what Python does in fn happens at every call, as in TensorFlow."""
+    from tandem.framework.function import function
+
+    flat = nest.flatten((args, kwargs))
+    places = [i for i, v in enumerate(flat) if isinstance(v, PerReplica)]
+    structure = []
+
+    def across(*tensors):
+        given = list(flat)
+        rest = iter(tensors)
+        for i in places:
+            given[i] = PerReplica([next(rest) for _ in flat[i].values])
+        their_args, their_kwargs = nest.pack_sequence_as((args, kwargs), given)
+        structure.append(_run_traced(strategy, fn, their_args, their_kwargs))
+        return [t for v in nest.flatten(structure[0]) if isinstance(v, PerReplica) for t in v.values]
+
+    tensors = [_core.convert_to_tensor(t) for i in places for t in flat[i].values]
+    values = iter(function(across, autograph=False)(*tensors))
+    return nest.map_structure(
+        lambda v: PerReplica([next(values) for _ in v.values]) if isinstance(v, PerReplica) else v, structure[0]
+    )
