@@ -1,0 +1,98 @@
+"""Which objects hang on a root, by what names, and what each of them stores.
+
+The graph of a program is stored in its checkpoint as JSON under the key that TensorFlow uses for its own;
+nodes are numbered in the order of a breadth-first walk, and a key is the path to the object.
+"""
+
+import collections
+import json
+
+from tandem.framework.trackable import Trackable, children_of, is_container
+
+GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
+_ATTRIBUTES = ".ATTRIBUTES"
+
+
+def escape(name):
+    """A name as part of a key: '/' separates names there."""
+    return name.replace(".", "..").replace("/", ".S")
+
+
+def attribute_key(path, attribute):
+    return "/".join([*(escape(name) for name in path), _ATTRIBUTES, escape(attribute)])
+
+
+def is_saveable(value):
+    """Can the value be part of a checkpoint: an object that is tracked, or a collection of such?"""
+    return isinstance(value, Trackable) or is_container(value)
+
+
+def values_of(obj):
+    """What an object itself stores, by attribute name: tensors or variables."""
+    serialize = getattr(obj, "_serialize_to_tensors", None)
+    if serialize is None:
+        return {}
+    try:
+        return dict(serialize())
+    except NotImplementedError:
+        return {}
+
+
+class Node:
+    """An object of the program with its place in the graph."""
+
+    __slots__ = ("number", "object", "path", "children")
+
+    def __init__(self, number, obj, path):
+        self.number = number
+        self.object = obj
+        self.path = path
+        self.children = {}
+
+
+def walk(root):
+    """The nodes reachable from root, breadth first; each object once, under its shortest path."""
+    nodes = [Node(0, root, ())]
+    by_object = {id(root): nodes[0]}
+    queue = collections.deque(nodes)
+    while queue:
+        node = queue.popleft()
+        for name, child in children_of(node.object).items():
+            found = by_object.get(id(child))
+            if found is None:
+                found = Node(len(nodes), child, (*node.path, name))
+                by_object[id(child)] = found
+                nodes.append(found)
+                queue.append(found)
+            node.children[name] = found.number
+    return nodes
+
+
+def to_json(nodes, keys):
+    """The stored form; keys[number] maps attribute names of a node to keys of the checkpoint."""
+    rows = []
+    for node in nodes:
+        row = {"children": node.children}
+        if keys.get(node.number):
+            row["values"] = keys[node.number]
+        name = getattr(node.object, "_shared_name", None) if keys.get(node.number) else None
+        if isinstance(name, str):
+            row["name"] = name
+        rows.append(row)
+    return json.dumps({"nodes": rows}, separators=(",", ":"))
+
+
+class StoredNode:
+    """A node as a checkpoint has it."""
+
+    __slots__ = ("number", "children", "values", "name")
+
+    def __init__(self, number, row):
+        self.number = number
+        self.children = row.get("children", {})
+        self.values = row.get("values", {})
+        self.name = row.get("name")
+
+
+def from_json(text):
+    return [StoredNode(number, row) for number, row in enumerate(json.loads(text)["nodes"])]

@@ -1,0 +1,1 @@
+"""tf.profiler.experimental (docs/profiling.md)."""

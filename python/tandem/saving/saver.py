@@ -1,0 +1,258 @@
+"""tf.saved_model.save."""
+
+import collections
+import collections.abc
+import json
+import logging
+import os
+import shutil
+
+from tandem import _core
+from tandem.checkpoint import object_graph
+from tandem.checkpoint.checkpoint import Checkpoint
+from tandem.framework.concrete_function import ConcreteFunction
+from tandem.framework.function import Function
+from tandem.framework.trackable import Trackable, children_of, is_container
+from tandem.saving import structures
+from tandem.saving.loaded_function import LoadedFunction
+from tandem.saving.options import Asset, SaveOptions
+from tandem.saving.signatures import canonical_signatures
+
+FILE = "saved_model.json"
+FORMAT = "tandem-saved-model"
+VERSION = 1
+FUNCTIONS = (Function, LoadedFunction, ConcreteFunction)
+
+_log = logging.getLogger("tandem")
+
+
+def functions_of(obj):
+    """Functions among the attributes of an object and of its class, by name."""
+    names = {}
+    for cls in reversed(type(obj).__mro__):
+        names.update({name: None for name, value in vars(cls).items() if isinstance(value, FUNCTIONS)})
+    names.update({name: None for name, value in getattr(obj, "__dict__", {}).items() if isinstance(value, FUNCTIONS)})
+    return {name: getattr(obj, name) for name in names}
+
+
+def concretes_of(function):
+    """All traces of a function; one with an input signature is traced for it."""
+    if isinstance(function, ConcreteFunction):
+        return [function]
+    if isinstance(function, Function) and function.input_signature is not None:
+        function.get_concrete_function()
+    return function._list_all_concrete_functions()
+
+
+class _Writer:
+    """Collects objects, functions and variables of one save."""
+
+    def __init__(self, root, options):
+        self.root = root
+        self.options = options
+        self.objects = []  # rows
+        self.number_of = {}  # id of an object → row
+        self.keep = []  # objects whose ids are keys
+        self.functions = []  # (row, CompiledFunction)
+        self.number_of_function = {}
+        self.variables = collections.OrderedDict()  # id of a handle → row
+        self.hidden = {}  # key → value: variables that only functions know
+        self.assets = {}  # name in the folder → path
+        self.keys = {}  # id of a handle → key in the checkpoint
+
+    # ---- Variables
+
+    def find_keys(self):
+        """The keys that a checkpoint of the root uses, and names and values for it."""
+        names, values = Checkpoint(self.root)._gather()
+        for node in object_graph.walk(Checkpoint(self.root)):
+            handle = _handle_of(node.object)
+            if handle is not None:
+                self.keys[handle._id] = object_graph.attribute_key(node.path, "VARIABLE_VALUE")
+        return names, values
+
+    def variable(self, identity, name, shape, trainable, value):
+        """The number of a variable."""
+        if identity not in self.variables:
+            number = len(self.variables)
+            key = self.keys.get(identity)
+            if key is None:
+                key = f"_hidden/{number}"
+                self.hidden[key] = value
+            row = {"name": name, "shape": structures.shape_json(shape), "dtype": value.dtype.name,
+                   "trainable": trainable, "key": key}  # fmt: skip
+            self.variables[identity] = (number, row)
+        return self.variables[identity][0]
+
+    def python_variable(self, variable):
+        return self.variable(
+            variable.handle._id, variable._shared_name, variable.shape, bool(variable.trainable), variable.read_value()
+        )
+
+    # ---- Functions
+
+    def function(self, concrete):
+        """The number of a trace."""
+        compiled = concrete.compiled
+        found = self.number_of_function.get(id(compiled))
+        if found is not None:
+            return found
+        variables = [
+            self.variable(v["id"], v["name"], v["shape"], v["trainable"], v["value"])
+            for v in _core.stored_variables(compiled)
+        ]
+        traced = concrete._traced
+        flat = []
+        row = {
+            "name": concrete.name,
+            "file": f"functions/{len(self.functions)}.graph",
+            "variables": variables,
+            "inputs": [structures.spec_json(spec) for spec in traced.inputs],
+            "args": structures.encode(concrete._args, self.python_variable),
+            "kwargs": structures.encode(concrete._kwargs, self.python_variable),
+            "results": structures.encode(_numbered(traced.outputs, flat)),
+            "outputs": [{"shape": structures.shape_json(t.shape), "dtype": t.dtype.name} for t in flat],
+        }
+        self.functions.append((row, compiled))
+        self.number_of_function[id(compiled)] = len(self.functions) - 1
+        self.keep.append(compiled)
+        return len(self.functions) - 1
+
+    def function_object(self, function):
+        """The row of a function with all its traces that can be stored."""
+        traces = []
+        for concrete in concretes_of(function):
+            try:
+                traces.append(self.function(concrete))
+            except structures.NotStorable as problem:
+                _log.warning("saved_model.save leaves out a trace of %s: %s", function.name, problem)
+        signature = function._type.signature
+        return {"kind": "function", "name": function.name, "traces": traces,
+                "concrete": isinstance(function, ConcreteFunction),
+                "parameters": structures.parameters_json(signature)}  # fmt: skip
+
+    # ---- Objects
+
+    def object(self, obj):
+        """The number of an object; those that hang on it are numbered too."""
+        found = self.number_of.get(id(obj))
+        if found is not None:
+            return found
+        number = len(self.objects)
+        self.number_of[id(obj)] = number
+        self.keep.append(obj)
+        row = {}
+        self.objects.append(row)
+        row.update(self.describe(obj))
+        return number
+
+    def describe(self, obj):
+        if isinstance(obj, FUNCTIONS):
+            return self.function_object(obj)
+        if isinstance(obj, Asset):
+            return {"kind": "asset", "file": self.asset(obj), "variable": self.python_variable(obj.path_variable)}
+        handle = _handle_of(obj)
+        if handle is not None:
+            variable = obj if isinstance(obj, _core.VariableBase) else obj.value
+            return {"kind": "variable", "variable": self.python_variable(variable)}
+        if isinstance(obj, collections.abc.Mapping):
+            keys = [key if isinstance(key, (str, int)) else str(key) for key in obj]
+            rows = [[key, self.object(part)] for key, part in zip(keys, obj.values()) if _is_stored(part)]
+            return {"kind": "dict", "items": rows}
+        if is_container(obj):
+            kind = "tuple" if isinstance(obj, tuple) else "list"
+            return {"kind": kind, "items": [self.object(part) for part in obj if _is_stored(part)]}
+        children = {
+            name: child for name, child in children_of(obj, "savedmodel").items() if not isinstance(child, FUNCTIONS)
+        }
+        children.update(functions_of(obj))
+        return {"kind": "object", "class": type(obj).__name__,
+                "children": {name: self.object(child) for name, child in children.items()}}  # fmt: skip
+
+    def asset(self, obj):
+        path = obj.asset_path.numpy().decode()
+        base = name = os.path.basename(path)
+        number = 1
+        while name in self.assets and self.assets[name] != path:
+            number += 1
+            name = f"{number}_{base}"
+        self.assets[name] = path
+        return name
+
+
+def _numbered(outputs, flat):
+    """Results with numbers in place of tensors."""
+    from tandem.framework import composites
+
+    def change(leaf, path):
+        if leaf is None:
+            return None
+        flat.append(leaf)
+        return len(flat) - 1
+
+    return composites.rebuild(outputs, change)
+
+
+def _handle_of(obj):
+    """The handle of a variable or of an object that stands for one, else None."""
+    if isinstance(obj, _core.VariableBase):
+        return obj.handle
+    if isinstance(obj, Trackable) and hasattr(type(obj), "_should_act_as_resource_variable"):
+        return obj.handle
+    return None
+
+
+def _is_stored(value):
+    return isinstance(value, (Trackable, *FUNCTIONS)) or is_container(value)
+
+
+def save(obj, export_dir, signatures=None, options=None):
+    """Writes the object with its variables and functions; load() needs none of the code that made it."""
+    if not isinstance(obj, Trackable):
+        raise ValueError(f"Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the "
+                         f"`Trackable` class, for export. Got {obj} with type {type(obj)}.")  # fmt: skip
+    if not _core.executing_eagerly():
+        raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function. Move the call to the "
+                             "outer eagerly-executed context.")  # fmt: skip
+    options = options or SaveOptions()
+    writer = _Writer(obj, options)
+    chosen = canonical_signatures(obj, signatures, functions_of)
+    names, values = writer.find_keys()
+    writer.object(obj)
+    rows = []
+    for name, signature in chosen.items():
+        rows.append({"name": name, "function": writer.function(signature.concrete),
+                     "inputs": signature.inputs, "outputs": signature.outputs})  # fmt: skip
+    aliases = {alias: writer.object(function) for alias, function in options.function_aliases.items()}
+    model = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tandem_version": _core.__version__,
+        "objects": writer.objects,
+        "functions": [row for row, compiled in writer.functions],
+        "variables": [row for number, row in writer.variables.values()],
+        "signatures": rows,
+        "aliases": aliases,
+        "assets": sorted(writer.assets),
+    }
+    _write(os.fspath(export_dir), model, writer, names + list(writer.hidden), values + list(writer.hidden.values()))
+
+
+def _write(folder, model, writer, names, values):
+    path = os.path.join(folder, FILE)
+    # A folder holds a model once the description is there, which comes last.
+    if os.path.exists(path):
+        os.remove(path)
+    for inner in ("variables", "functions", "assets"):
+        os.makedirs(os.path.join(folder, inner), exist_ok=True)
+    for name, source in writer.assets.items():
+        target = os.path.join(folder, "assets", name)
+        if os.path.abspath(source) != os.path.abspath(target):
+            shutil.copyfile(source, target)
+    for row, compiled in writer.functions:
+        _core.store_function(os.path.join(folder, row["file"]), compiled)
+    _core.save_checkpoint(os.path.join(folder, "variables", "variables"), names, values)
+    temporary = path + ".tmp"
+    with open(temporary, "w", encoding="utf-8") as out:
+        json.dump(model, out, indent=1)
+    os.replace(temporary, path)

@@ -1,0 +1,122 @@
+"""Arguments and results of functions as JSON: nests of lists, tuples, dicts and named tuples with specs, numbers of
+results, variables and plain values as leaves."""
+
+import base64
+import collections
+import inspect
+
+from tandem import _core
+from tandem.framework import composites
+from tandem.framework.dtypes import DType
+from tandem.framework.shape import TensorShape
+from tandem.framework.spec import TensorSpec
+
+
+class NotStorable(TypeError):
+    """A value that has no stored form."""
+
+
+def shape_json(shape):
+    return None if shape.rank is None else shape.as_list()
+
+
+def spec_json(spec):
+    return {"shape": shape_json(spec.shape), "dtype": spec.dtype.name, "name": spec.name}
+
+
+def spec_from(row):
+    return TensorSpec(TensorShape(row["shape"]), _core.as_dtype(row["dtype"]), row.get("name"))
+
+
+def encode(value, number_of_variable=None):
+    """`number_of_variable` gives the number of a variable among the stored ones."""
+
+    def walk(item):
+        if isinstance(item, TensorSpec):
+            return {"spec": spec_json(item)}
+        if isinstance(item, _core.VariableBase) and number_of_variable is not None:
+            return {"variable": number_of_variable(item)}
+        if item is None or isinstance(item, (bool, int, str)):
+            return {"value": item}
+        if isinstance(item, float):
+            return {"float": item.hex()}
+        if isinstance(item, bytes):
+            return {"bytes": base64.b64encode(item).decode()}
+        if isinstance(item, DType):
+            return {"dtype": item.name}
+        if isinstance(item, TensorShape):
+            return {"shape": shape_json(item)}
+        if composites.is_namedtuple(item):
+            return {"namedtuple": type(item).__name__, "fields": list(item._fields), "items": list(map(walk, item))}
+        if isinstance(item, (list, tuple)):
+            return {"list" if isinstance(item, list) else "tuple": list(map(walk, item))}
+        if isinstance(item, dict):
+            return {"dict": [[walk(key), walk(part)] for key, part in item.items()]}
+        raise NotStorable(f"{item!r} of type {type(item).__name__} cannot be part of a saved function's signature.")
+
+    return walk(value)
+
+
+_namedtuples = {}
+
+
+def decode(row, variables=()):
+    """What encode() stored; variables by number."""
+
+    def walk(item):
+        if "spec" in item:
+            return spec_from(item["spec"])
+        if "variable" in item:
+            return variables[item["variable"]]
+        if "value" in item:
+            return item["value"]
+        if "float" in item:
+            return float.fromhex(item["float"])
+        if "bytes" in item:
+            return base64.b64decode(item["bytes"])
+        if "dtype" in item:
+            return _core.as_dtype(item["dtype"])
+        if "shape" in item:
+            return TensorShape(item["shape"])
+        if "namedtuple" in item:
+            key = (item["namedtuple"], *item["fields"])
+            if key not in _namedtuples:
+                _namedtuples[key] = collections.namedtuple(item["namedtuple"], item["fields"])
+            return _namedtuples[key](*map(walk, item["items"]))
+        if "list" in item:
+            return list(map(walk, item["list"]))
+        if "tuple" in item:
+            return tuple(map(walk, item["tuple"]))
+        return {walk(key): walk(part) for key, part in item["dict"]}
+
+    return walk(row)
+
+
+def parameters_json(signature):
+    """The parameters of a function; a default that cannot be stored makes its parameter required."""
+    rows = []
+    for name, parameter in signature.parameters.items():
+        row = {"name": name, "kind": parameter.kind.name}
+        if parameter.default is not parameter.empty:
+            try:
+                row["default"] = encode(parameter.default)
+            except NotStorable:
+                pass
+        rows.append(row)
+    return rows
+
+
+def signature_from(rows):
+    kinds = {kind.name: kind for kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                                          inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.KEYWORD_ONLY,
+                                          inspect.Parameter.VAR_KEYWORD)}  # fmt: skip
+    parameters, defaults_began = [], False
+    for row in rows:
+        default = decode(row["default"]) if "default" in row else inspect.Parameter.empty
+        kind = kinds[row["kind"]]
+        positional = kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        if positional and defaults_began and default is inspect.Parameter.empty:
+            default = None  # its own default could not be stored
+        defaults_began = defaults_began or (positional and default is not inspect.Parameter.empty)
+        parameters.append(inspect.Parameter(row["name"], kind, default=default))
+    return inspect.Signature(parameters)

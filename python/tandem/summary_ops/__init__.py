@@ -1,0 +1,1 @@
+"""tf.summary: values that TensorBoard shows (docs/profiling.md)."""

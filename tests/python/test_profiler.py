@@ -1,0 +1,115 @@
+"""tf.profiler.experimental: files that name steps, ops, copies and lines."""
+
+import json
+import pathlib
+
+import pytest
+import tandem as tf
+
+profiler = tf.profiler.experimental
+
+
+@tf.function
+def step(x):
+    return tf.reduce_sum(tf.matmul(x, x))
+
+
+def files(folder):
+    return [p for p in pathlib.Path(folder).rglob("*") if p.is_file()]
+
+
+def trace_of(folder):
+    (path,) = pathlib.Path(folder).rglob("*.trace.json")
+    return json.loads(path.read_text())["traceEvents"]
+
+
+def test_steps_ops_and_lines(tmp_path):
+    x = tf.random.normal((16, 16))
+    step(x)
+    profiler.start(tmp_path)
+    for i in range(3):
+        with profiler.Trace("train", step_num=i, _r=1) as trace:
+            float(step(x + 1.0))
+            trace.set_metadata(loss=i * 0.5)
+    profiler.stop()
+    step(x)
+    events = trace_of(tmp_path)
+    marks = [e for e in events if e["name"] == "train"]
+    assert [m["args"]["step_num"] for m in marks] == [0, 1, 2]
+    assert marks[1]["args"] == {"step_num": 1, "_r": 1, "loss": "0.5"}
+    products = [e for e in events if "MatMul" in e["name"]]
+    assert len(products) == 3 and all(e["cat"] == "op" for e in products)
+    for mark, product in zip(marks, products):
+        assert mark["ts"] <= product["ts"] and product["ts"] + product["dur"] <= mark["ts"] + mark["dur"]
+    sums = [e for e in events if e["name"] == "AddV2"]
+    assert len(sums) == 3 and all(__file__ in e["args"]["source"] for e in sums)
+    lanes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert lanes[marks[0]["pid"]] == "Program" and lanes[products[0]["pid"]].startswith(("CPU", "GPU"))
+    (space,) = tmp_path.rglob("*.xplane.pb")
+    data = space.read_bytes()
+    assert all(name in data for name in (b"train", b"step_num", b"MatMul", b"/host:CPU"))
+    assert all(str(p).startswith(str(tmp_path / "plugins" / "profile")) for p in files(tmp_path))
+
+
+def test_start_and_stop(tmp_path):
+    with pytest.raises(tf.errors.UnavailableError, match="No profiler is running"):
+        profiler.stop()
+    profiler.start(tmp_path)
+    with pytest.raises(tf.errors.AlreadyExistsError, match="Another profiler is running"):
+        profiler.start(tmp_path)
+    profiler.stop(save=False)
+    assert files(tmp_path) == []
+    with pytest.raises(tf.errors.UnavailableError):
+        profiler.stop()
+
+
+def test_context_and_options(tmp_path):
+    options = profiler.ProfilerOptions(host_tracer_level=3, python_tracer_level=1, device_tracer_level=1)
+    assert options.delay_ms is None and options.host_tracer_level == 3
+    with profiler.Profile(tmp_path, options=options):
+        with profiler.Trace("inside"):
+            tf.add(1, 2)
+    assert "inside" in {e["name"] for e in trace_of(tmp_path)}
+
+
+def test_devices_and_copies(run_python, tmp_path):
+    status, _, err = run_python(
+        f"""
+        import tandem as tf
+        with tf.device("CPU:0"):
+            x = tf.ones((32, 32))
+        tf.profiler.experimental.start({str(tmp_path)!r})
+        with tf.device("GPU:0"):
+            y = tf.matmul(x, x)
+        y.numpy()
+        tf.profiler.experimental.stop()
+        """,
+        env={"TANDEM_EMULATE_GPUS": "1"},
+    )
+    assert status == 0, err
+    events = trace_of(tmp_path)
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    rows = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    copy = next(e for e in events if e["name"] == "H2D")
+    assert names[copy["pid"]] == "GPU:0" and rows[copy["tid"]] == "copy_in" and copy["args"]["bytes"] == 4096
+    product = next(e for e in events if e["name"] == "MatMul")
+    assert names[product["pid"]] == "GPU:0" and rows[product["tid"]] == "compute"
+    back = next(e for e in events if e["name"] == "D2H")
+    assert rows[back["tid"]] == "copy_out"
+
+
+def test_a_whole_script(run_python, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import tensorflow as tf\nprint(tf.matmul([[1.0]], [[2.0]]).numpy())\n")
+    trace = tmp_path / "out" / "trace.json"
+    status, out, err = run_python(
+        f"""
+        from tandem.command import main
+        raise SystemExit(main(["run", "--quiet", "--trace", {str(trace)!r}, {str(script)!r}]))
+        """
+    )
+    assert status == 0, err
+    assert out.strip() == "[[2.]]"
+    events = json.loads(trace.read_text())["traceEvents"]
+    (product,) = [e for e in events if e["name"] == "MatMul"]
+    assert product["args"]["source"].endswith("script.py:2")

@@ -1,0 +1,294 @@
+"""tf.saved_model: what is saved runs without the code that made it."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+import tandem as tf
+
+
+class Scale(tf.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = tf.Variable(factor, name="factor")
+        self.parts = [tf.Variable(1), {"deep": tf.Variable([2.0, 3.0], trainable=False)}]
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def scale(self, x):
+        return self.factor * x
+
+    @tf.function
+    def any(self, x, training=False, how="add"):
+        y = x + self.factor if how == "add" else x * self.factor
+        return {"y": y, "pair": (y * 2.0, None)} if training else y
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+    def change(self, x):
+        self.factor.assign(x)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    module = Scale(3.0)
+    module.any(tf.constant(1.0))
+    module.any(tf.constant([1.0, 2.0]), training=True)
+    module.any(tf.constant([1.0]), how="multiply")
+    tf.saved_model.save(module, tmp_path / "m", signatures=module.scale)
+    return tmp_path / "m"
+
+
+def test_a_fresh_process_needs_no_code(saved, run_python):
+    status, out, err = run_python(f"""
+        import tandem as tf
+        m = tf.saved_model.load({str(saved)!r})
+        print(m.scale(tf.constant([1.0, 2.0])).numpy().tolist(), float(m.factor))
+        print(m.parts[0].numpy(), m.parts[1]["deep"].numpy().tolist(), m.parts[1]["deep"].trainable)
+        print({{k: v.numpy().tolist() for k, v in m.signatures["serving_default"](x=tf.constant([5.0])).items()}})
+    """)
+    assert status == 0, err
+    assert out.splitlines() == ["[3.0, 6.0] 3.0", "1 [2.0, 3.0] False", "{'output_0': [15.0]}"]
+
+
+def test_traces_are_chosen_by_structure_and_values(saved):
+    loaded = tf.saved_model.load(saved)
+    assert loaded.any(tf.constant(1.0)).numpy() == 4.0
+    assert loaded.any(tf.constant(1.0), training=False).numpy() == 4.0
+    trained = loaded.any(tf.constant([1.0, 2.0]), True)
+    assert trained["y"].numpy().tolist() == [4.0, 5.0]
+    assert trained["pair"][0].numpy().tolist() == [8.0, 10.0] and trained["pair"][1] is None
+    assert loaded.any(tf.constant([2.0]), how="multiply").numpy().tolist() == [6.0]
+    assert loaded.any(1.0).numpy() == 4.0 and loaded.any(np.float64(1.0)).numpy() == 4.0
+    with pytest.raises(ValueError, match="Could not find matching concrete function"):
+        loaded.any(tf.constant("text"))
+    with pytest.raises(ValueError, match="3 option"):
+        loaded.any(tf.constant([1.0]), how="other")
+    with pytest.raises(TypeError):
+        loaded.any()
+
+
+def test_variables_are_shared_by_functions_and_attributes(saved):
+    loaded = tf.saved_model.load(saved)
+    loaded.factor.assign(10.0)
+    assert loaded.scale(tf.constant([1.0])).numpy() == [10.0]
+    loaded.change(tf.constant(7.0))
+    assert loaded.factor.numpy() == 7.0
+    assert loaded.signatures["serving_default"](tf.constant([1.0]))["output_0"].numpy() == [7.0]
+    assert [v.name for v in loaded.scale.get_concrete_function().trainable_variables] == ["factor:0"]
+
+
+def test_gradients_through_a_loaded_function(saved):
+    loaded = tf.saved_model.load(saved)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(loaded.scale(tf.constant([2.0, 5.0])))
+    assert tape.gradient(loss, loaded.factor).numpy() == 7.0
+
+
+def test_loaded_functions_inside_functions(saved):
+    loaded = tf.saved_model.load(saved)
+
+    @tf.function
+    def around(x):
+        return loaded.scale(x) + loaded.signatures["serving_default"](x=x)["output_0"]
+
+    assert around(tf.constant([2.0])).numpy() == [12.0]
+    loaded.factor.assign(1.0)
+    assert around(tf.constant([2.0])).numpy() == [4.0]
+
+
+def test_a_loaded_model_can_be_saved_again(saved, tmp_path):
+    loaded = tf.saved_model.load(saved)
+    loaded.factor.assign(4.0)
+    tf.saved_model.save(loaded, tmp_path / "again", signatures=loaded.signatures)
+    again = tf.saved_model.load(tmp_path / "again")
+    assert again.scale(tf.constant([1.0])).numpy() == [4.0]
+    assert again.any(tf.constant([2.0]), how="multiply").numpy().tolist() == [8.0]
+    assert again.signatures["serving_default"](x=tf.constant([1.0]))["output_0"].numpy() == [4.0]
+
+
+def test_signatures(tmp_path):
+    class Two(tf.Module):
+        @tf.function
+        def f(self, a, b):
+            return {"sum": a + b, "first": a}
+
+    module = Two()
+    concrete = module.f.get_concrete_function(tf.TensorSpec([None], tf.int32), tf.TensorSpec([], tf.int32, name="bee"))
+    tf.saved_model.save(module, tmp_path / "m", signatures={"both": concrete})
+    loaded = tf.saved_model.load(tmp_path / "m")
+    assert list(loaded.signatures) == ["both"]
+    both = loaded.signatures["both"]
+    args, kwargs = both.structured_input_signature
+    assert args == () and kwargs == {
+        "a": tf.TensorSpec([None], tf.int32, name="a"), "bee": tf.TensorSpec([], tf.int32, name="bee")
+    }  # fmt: skip
+    assert both.structured_outputs == {
+        "sum": tf.TensorSpec([None], tf.int32, name="sum"), "first": tf.TensorSpec([None], tf.int32, name="first")
+    }  # fmt: skip
+    result = both(a=tf.constant([1, 2]), bee=tf.constant(10))
+    assert result["sum"].numpy().tolist() == [11, 12] and result["first"].numpy().tolist() == [1, 2]
+    with pytest.raises(TypeError, match="takes"):
+        both(a=tf.constant([1]))
+    with pytest.raises(TypeError, match="Can not cast"):
+        both(a=tf.constant([1.0]), bee=tf.constant(10))
+    with pytest.raises(ValueError, match="traces"):
+        tf.saved_model.save(module, tmp_path / "x", signatures=tf.function(lambda x: x))
+    with pytest.raises(ValueError, match="TensorFlow function"):
+        tf.saved_model.save(module, tmp_path / "x", signatures=lambda x: x)
+
+
+def test_names_of_nested_inputs_and_aliases(tmp_path):
+    class Nested(tf.Module):
+        @tf.function(input_signature=[[tf.TensorSpec([]), {"k": tf.TensorSpec([], name="named")}], tf.TensorSpec([])])
+        def f(self, inputs, other):
+            return inputs[0] + inputs[1]["k"] * other
+
+    module = Nested()
+    options = tf.saved_model.SaveOptions(function_aliases={"nick": module.f})
+    tf.saved_model.save(module, tmp_path, options=options)
+    loaded = tf.saved_model.load(tmp_path, options=tf.saved_model.LoadOptions(experimental_load_function_aliases=True))
+    assert list(loaded.signatures["serving_default"].structured_input_signature[1]) == ["inputs", "named", "other"]
+    assert loaded.function_aliases["nick"]([1.0, {"k": 2.0}], 3.0).numpy() == 7.0
+
+
+def test_the_only_function_with_a_signature_is_the_default(tmp_path):
+    class One(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([], tf.float32, name="value")])
+        def f(self, x):
+            return x + 1.0, x - 1.0
+
+    tf.saved_model.save(One(), tmp_path)
+    signature = tf.saved_model.load(tmp_path).signatures["serving_default"]
+    assert {k: v.numpy() for k, v in signature(value=tf.constant(3.0)).items()} == {"output_0": 4.0, "output_1": 2.0}
+
+
+def test_control_flow_randomness_and_state(tmp_path):
+    class Model(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.count = tf.Variable(0)
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
+        def loop(self, n):
+            self.count.assign_add(1)
+            return tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i), (0, 0))[1]
+
+        @tf.function(input_signature=[])
+        def draw(self):
+            return tf.random.uniform([3], seed=5)
+
+    module = Model()
+    module.draw()
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    assert loaded.loop(tf.constant(5)).numpy() == 10 and loaded.count.numpy() == 1
+    # The state of random ops is part of the model: it goes on as the original does.
+    np.testing.assert_array_equal(loaded.draw(), module.draw())
+    assert not np.array_equal(loaded.draw(), module.draw() * 0)
+
+
+def test_functions_without_traces_say_so(tmp_path):
+    module = Scale(1.0)
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    assert list(loaded.signatures) == []
+    with pytest.raises(ValueError, match="zero restored functions"):
+        loaded.any(tf.constant(1.0))
+    with pytest.raises(TypeError):
+        loaded()
+
+
+def test_assets_travel(tmp_path):
+    (tmp_path / "words.txt").write_text("one\ntwo\n")
+
+    class Reader(tf.Module):
+        def __init__(self, path):
+            super().__init__()
+            self.words = tf.saved_model.Asset(path)
+
+        @tf.function(input_signature=[])
+        def where(self):
+            return self.words.asset_path
+
+    tf.saved_model.save(Reader(str(tmp_path / "words.txt")), tmp_path / "m")
+    os.rename(tmp_path / "m", tmp_path / "moved")
+    os.remove(tmp_path / "words.txt")
+    path = tf.saved_model.load(tmp_path / "moved").where().numpy().decode()
+    with open(path) as text:
+        assert text.read() == "one\ntwo\n"
+    assert path.startswith(str(tmp_path / "moved"))
+
+
+def test_variables_restore_as_a_checkpoint(saved):
+    module = Scale(0.0)
+    tf.train.Checkpoint(module).restore(saved).expect_partial()
+    assert module.factor.numpy() == 3.0
+
+
+def test_missing_and_damaged(saved, tmp_path):
+    assert tf.saved_model.contains_saved_model(saved)
+    assert not tf.saved_model.contains_saved_model(tmp_path / "nowhere")
+    with pytest.raises(OSError, match="SavedModel file does not exist"):
+        tf.saved_model.load(tmp_path / "nowhere")
+    graph = next((saved / "functions").iterdir())
+    good = graph.read_bytes()
+    graph.write_bytes(good[: len(good) // 2])
+    with pytest.raises(tf.errors.DataLossError, match="functions/"):
+        tf.saved_model.load(saved)
+    graph.write_bytes(good)
+    model = json.loads((saved / "saved_model.json").read_text())
+    model["functions"] = []
+    (saved / "saved_model.json").write_text(json.dumps(model))
+    with pytest.raises(tf.errors.DataLossError, match="damaged"):
+        tf.saved_model.load(saved)
+    (saved / "saved_model.json").write_text("{")
+    with pytest.raises(tf.errors.DataLossError, match="damaged"):
+        tf.saved_model.load(saved)
+    (tmp_path / "tf").mkdir()
+    (tmp_path / "tf" / "saved_model.pb").write_bytes(b"x")
+    with pytest.raises(OSError, match="TensorFlow's own format"):
+        tf.saved_model.load(tmp_path / "tf")
+
+
+def test_what_cannot_be_saved(tmp_path):
+    with pytest.raises(ValueError, match="Trackable"):
+        tf.saved_model.save(3, tmp_path)
+
+
+# ---- Keras ---------------------------------------------------------------------------------------------------
+
+
+def make_model():
+    layers = tf.keras.layers
+    return tf.keras.Sequential([layers.Input((3,)), layers.Dense(4, activation="relu"), layers.BatchNormalization(),
+                                layers.Dense(2)])  # fmt: skip
+
+
+def test_keras_model(tmp_path, run_python):
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
+    model = make_model()
+    tf.saved_model.save(model, tmp_path / "m")
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", model(x))
+    status, out, err = run_python(f"""
+        import sys
+        import numpy as np
+        import tandem as tf
+        model = tf.saved_model.load({str(tmp_path / "m")!r})
+        y = model.signatures["serving_default"](tf.constant(np.load({str(tmp_path / "x.npy")!r})))["output_0"]
+        np.testing.assert_allclose(y, np.load({str(tmp_path / "y.npy")!r}), rtol=1e-6)
+        assert "keras" not in sys.modules
+    """)
+    assert status == 0, err
+
+
+def test_keras_export_and_tfsm_layer(tmp_path):
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
+    model = make_model()
+    model.export(tmp_path / "m", verbose=False)
+    loaded = tf.saved_model.load(tmp_path / "m")
+    np.testing.assert_allclose(loaded.serve(x), model(x), rtol=1e-6)
+    assert len(loaded.variables) == len(model.variables)
+    layer = tf.keras.layers.TFSMLayer(str(tmp_path / "m"), call_endpoint="serve")
+    np.testing.assert_allclose(layer(x), model(x), rtol=1e-6)
+    assert len(layer.trainable_variables) == len(model.trainable_variables)
