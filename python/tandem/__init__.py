@@ -18,6 +18,11 @@ _namespaces.make_all()
 install_keras_name()
 
 
+def load_ipython_extension(ipython):
+    """`%load_ext tandem` in a notebook, before the first import: tensorflow and keras are Tandem from then on."""
+    install_as_tensorflow()
+
+
 def __getattr__(name):
     return _namespaces.find("", name)
 

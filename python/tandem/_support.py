@@ -47,6 +47,8 @@ def flat_ints(values):
 def add(x, y):
     if isinstance(x, (Tensor, VariableBase)) or isinstance(y, (Tensor, VariableBase)):
         return x + y
+    if hasattr(x, "with_flat_values") or hasattr(y, "with_flat_values"):  # ragged
+        return x + y
     x = convert_to_tensor(x)
     return execute(_Add if x.dtype.name == "string" else _AddV2, x, y)
 
@@ -54,10 +56,12 @@ def add(x, y):
 def true_divide(x, y):
     if isinstance(x, (Tensor, VariableBase)) or isinstance(y, (Tensor, VariableBase)):
         return x / y
-    return convert_to_tensor(x) / y
+    return (x if hasattr(x, "with_flat_values") else convert_to_tensor(x)) / y
 
 
 def absolute(x):
+    if hasattr(x, "with_flat_values"):
+        return abs(x)
     x = convert_to_tensor(x)
     return execute(_ComplexAbs if x.dtype.is_complex else _Abs, x)
 
@@ -96,7 +100,12 @@ def reciprocal_no_nan(x):
 
 Unique = collections.namedtuple("Unique", ["y", "idx"])
 UniqueWithCounts = collections.namedtuple("UniqueWithCounts", ["y", "idx", "count"])
+DecodeWav = collections.namedtuple("DecodeWav", ["audio", "sample_rate"])
 TopKV2 = collections.namedtuple("TopKV2", ["values", "indices"])
+
+
+def wav_pair(parts):
+    return DecodeWav(*parts)
 
 
 def unique_pair(parts):

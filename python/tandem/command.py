@@ -8,9 +8,10 @@ import sys
 import time
 import traceback
 
-USAGE = """usage: tandem run [--quiet] SCRIPT [ARGUMENT...]   run a script; tensorflow and keras in it are Tandem
-       tandem coverage                             which of TensorFlow's names there are
-       tandem doctor | devices | ops ...           see tandem --help of the native command
+USAGE = """usage: tandem run [--quiet] [--trace FILE] SCRIPT [ARGUMENT...]
+                                          run a script; tensorflow and keras in it are Tandem
+       tandem coverage                    which of TensorFlow's names there are
+       tandem doctor | devices | ops ...  see tandem --help of the native command
 """
 
 
@@ -23,6 +24,8 @@ def main(arguments=None):
     if not arguments:
         sys.stderr.write(USAGE)
         return 2
+    if arguments[0] in ("-h", "--help"):
+        print(USAGE)
     return native(arguments)
 
 
@@ -42,6 +45,7 @@ def native(arguments):
 def run(arguments):
     parser = argparse.ArgumentParser(prog="tandem run", description="Run a TensorFlow script on Tandem.")
     parser.add_argument("--quiet", action="store_true", help="no summary at the end")
+    parser.add_argument("--trace", metavar="FILE", help="write what ran where, for Perfetto (Chrome's trace format)")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
@@ -55,7 +59,11 @@ def run(arguments):
     sys.argv = [options.script, *options.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
     start = time.monotonic()
+    if options.trace:
+        tandem._core.start_profile()
     status = run_script(options.script)
+    if options.trace and tandem._core.profiling():
+        tandem._core.stop_profile().write_chrome_trace(os.path.abspath(options.trace))
     if not options.quiet:
         summarize(time.monotonic() - start)
     return status
@@ -97,15 +105,32 @@ def summarize(seconds):
 
 
 def coverage():
-    """Counts of names by namespace."""
+    """What there is of the names that TensorFlow's documents use, and of all names that are known."""
+    import tandem
     from tandem._generated.names import NAMES
+    from tandem.checklist import NAMES as WANTED
 
-    spaces = {}
-    for name, place in NAMES.items():
-        space = name.rpartition(".")[0] or "tf"
-        there, absent = spaces.get(space, (0, 0))
-        spaces[space] = (there + (place[0] != ""), absent + (place[0] == ""))
-    for space, (there, absent) in sorted(spaces.items()):
-        print(f"{space:<48}{there:5}" + (f"   {absent} absent" if absent else ""))
-    print(f"{'in all':<48}{sum(t for t, _ in spaces.values()):5}   {sum(a for _, a in spaces.values())} absent")
+    there, missing = 0, []
+    for space, names in WANTED.items():
+        found = [name for name in names.split() if _has(tandem, f"{space}.{name}")]
+        lacking = sorted(set(names.split()) - set(found))
+        there += len(found)
+        missing += [f"{space}.{name}" for name in lacking]
+        print(f"{space:<48}{len(found):5} of {len(names.split())}")
+    print(f"{'names that the guides of TensorFlow use':<48}{there:5} of {there + len(missing)}")
+    for name in missing:
+        print(f"  missing: {name}")
+    absent = sum(place[0] == "" for place in NAMES.values())
+    print(f"{'names of the table':<48}{len(NAMES) - absent:5}   {absent} absent: calling one says so")
     return 0
+
+
+def _has(tandem, dotted):
+    """Whether a name can be reached and is more than a mention."""
+    value = tandem
+    for part in dotted.split(".")[1:]:
+        try:
+            value = getattr(value, part)
+        except (AttributeError, NotImplementedError):
+            return False
+    return not getattr(value, "absent", False)

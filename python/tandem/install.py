@@ -1,13 +1,12 @@
 """install_as_tensorflow(): from then on `import tensorflow` and `import keras` are served by Tandem."""
 
-import importlib.abc
 import importlib.machinery
 import sys
 
 from tandem import import_map
 
 
-class _Loader(importlib.abc.Loader):
+class _Loader:
     """Gives out a module that exists already, and leaves it as it is."""
 
     def __init__(self, module):
@@ -21,7 +20,7 @@ class _Loader(importlib.abc.Loader):
         module.__spec__ = self._spec
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     def find_spec(self, fullname, path=None, target=None):
         if not import_map.is_mapped(fullname):
             return None
@@ -35,7 +34,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
 
 
-class _KerasFinder(importlib.abc.MetaPathFinder):
+class _KerasFinder:
     """`import tandem.keras.layers`: the package keras under Tandem's name."""
 
     def find_spec(self, fullname, path=None, target=None):

@@ -34,3 +34,20 @@ def run_python(tmp_path):
         return result.returncode, result.stdout, result.stderr
 
     return run
+
+
+@pytest.fixture
+def tandem_run():
+    """`tandem run` of a script in a process of its own; returns the finished process."""
+
+    def run(script, *, gpus):
+        return subprocess.run(
+            [sys.executable, "-m", "tandem", "run", str(script)],
+            env={**os.environ, "PYTHONPATH": str(PACKAGE), "TANDEM_EMULATE_GPUS": str(gpus)},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+
+    return run

@@ -20,6 +20,9 @@ OTHER_WORDS = {
     "tf.math.nosuch",
     "tf.constant({'a': 1})",
     "tf.debugging.assert_rank(tf.zeros((2, 2)), 1)",
+    "tf.debugging.assert_rank_in(tf.zeros([2]), (2, 3))",
+    "tf.debugging.assert_shapes([(tf.zeros([2, 3]), ('N', 'Q')), (tf.zeros([2, 3]), ('Q', 'N'))])",
+    "tf.io.gfile.listdir('/no/such/folder')",
 }
 
 

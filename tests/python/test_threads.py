@@ -122,3 +122,48 @@ def test_signals_in_the_middle_of_a_matmul(run_python):
     )
     assert status == 0, err
     assert out.strip() == "50.0"
+
+
+def test_a_forked_process_computes(run_python):
+    status, out, err = run_python("""
+    import multiprocessing
+    import tandem as tf
+
+    def work(queue):
+        x = tf.ones((300, 300))
+        queue.put(float(tf.reduce_sum(tf.matmul(x, x))))
+
+    if __name__ == "__main__":
+        x = tf.ones((300, 300))
+        tf.matmul(x, x)  # the parent's team of threads exists
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        child = context.Process(target=work, args=(queue,))
+        child.start()
+        print(queue.get(timeout=60))
+        child.join(60)
+        assert child.exitcode == 0
+    """)
+    assert status == 0 and "27000000" in out, out + err
+
+
+def test_an_interrupt_in_a_users_function_is_not_its_error(run_python):
+    status, out, err = run_python("""
+    import os, signal, threading, time
+    import numpy as np
+    import tandem as tf
+
+    def slow(a):
+        time.sleep(0.1)
+        return a
+
+    dataset = tf.data.Dataset.range(200).map(lambda a: tf.numpy_function(slow, [a], tf.int64)).ignore_errors()
+    threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        for element in dataset:
+            pass
+        print("ran to its end")
+    except KeyboardInterrupt:
+        print("interrupted")
+    """)
+    assert "interrupted" in out, out + err

@@ -67,3 +67,21 @@ InternalError = _define("InternalError", 13)
 UnavailableError = _define("UnavailableError", 14)
 DataLossError = _define("DataLossError", 15)
 UnauthenticatedError = _define("UnauthenticatedError", 16)
+
+
+class OperatorNotAllowedInGraphError(TypeError):
+    """Python asked a tensor without a value for one, for example in an `if` that was not converted."""
+
+
+class InaccessibleTensorError(ValueError):
+    """A tensor was used outside of the graph that it belongs to."""
+
+
+class TracedArgumentError(InvalidArgumentError, ValueError, TypeError):
+    """Arguments that do not fit, found while a function is traced: TensorFlow raises ValueError for shapes and
+    TypeError for dtypes there, and InvalidArgumentError for the same mistake outside."""
+
+    __module__ = "tandem.errors"
+
+
+_core.register_traced_error(TracedArgumentError)

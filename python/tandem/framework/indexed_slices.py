@@ -48,6 +48,6 @@ class IndexedSlices(CompositeTensor):
         dense = _core.execute("IndexedSlicesToDense", self._values, self._indices, self._dense_shape)
         return _core.convert_to_tensor(dense, dtype)
 
-    def __repr__(self):
+    def __str__(self):
         shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
         return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"

@@ -13,7 +13,7 @@ _VALID = re.compile(r"^[A-Za-z_]\w*$")
 class Module(AutoTrackable):
     """Finds the variables and modules among its attributes, however deep."""
 
-    _TF_MODULE_IGNORED_PROPERTIES = frozenset(("_self_unconditional_dependencies",))
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset(("_self_tracked",))
 
     def __init__(self, name=None):
         if name is None:

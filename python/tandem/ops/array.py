@@ -173,7 +173,29 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
         isinstance(num_or_size_splits, (np.integer, _core.Tensor)) and np.ndim(num_or_size_splits) == 0
     ):
         return execute("Split", value, num=num_or_size_splits, axis=axis)
-    return execute("SplitV", value, sizes=num_or_size_splits, axis=axis)
+    sizes = num_or_size_splits
+    if isinstance(sizes, (list, tuple)) and any(getattr(s, "_symbolic", False) for s in sizes):
+        sizes = _convert(sizes)
+    if getattr(sizes, "_symbolic", False):
+        return _split_by_tensor(_convert(value), sizes, int(axis), num)
+    return execute("SplitV", value, sizes=sizes, axis=axis)
+
+
+def _split_by_tensor(value, sizes, axis, num):
+    """Parts whose sizes are known only when the function runs; how many there are is known."""
+    num = sizes.shape[0] if num is None else num
+    if num is None:
+        raise ValueError("Cannot infer argument `num` from shape of `num_or_size_splits`: give `num`.")
+    if value.shape.rank is None:
+        raise ValueError("tf.split by a tensor of sizes needs a tensor of known rank.")
+    axis %= value.shape.rank
+    sizes = execute(_Cast, sizes, dtype=int32)
+    starts = execute("Cumsum", sizes, axis=0, exclusive=True)
+    whole = [0] * axis, [-1] * axis, [0] * (value.shape.rank - axis - 1), [-1] * (value.shape.rank - axis - 1)
+    return [
+        slice(value, _convert([*whole[0], starts[i], *whole[2]]), _convert([*whole[1], sizes[i], *whole[3]]))
+        for i in builtins.range(num)
+    ]
 
 
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):

@@ -16,9 +16,11 @@ def _values(what, tensor, summarize):
 def _compare(op, symbol, x, y, message, summarize):
     x = convert_to_tensor(x)
     y = convert_to_tensor(y, x.dtype)
-    if x._symbolic or y._symbolic:
-        raise NotImplementedError(f"An assertion ({symbol}) inside a traced function is not available in Tandem.")
     holds = execute("All", execute(op, x, y))
+    if holds._symbolic:
+        data = [message] if message else []
+        _assert_later(holds, [*data, f"Condition x {symbol} y did not hold element-wise:", "x =", x, "y =", y], summarize)
+        return
     if holds:
         return
     head = f"{message}\n" if message else ""
@@ -64,6 +66,12 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     y = convert_to_tensor(y, x.dtype)
     eps = 10 * float(np.finfo(x.dtype.real_dtype.as_numpy_dtype).eps)
     rtol, atol = (eps if v is None else float(v) for v in (rtol, atol))
+    if x._symbolic or y._symbolic:
+        close = execute("LessEqual", execute("Abs", x - y), atol + rtol * execute("Abs", y))
+        data = [message] if message else []
+        text = f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}"
+        _assert_later(execute("All", close), [*data, text, "x =", x, "y =", y], summarize)
+        return
     near = np.abs(np.asarray(x) - np.asarray(y)) <= atol + rtol * np.abs(np.asarray(y))
     if np.all(near):
         return
@@ -94,8 +102,164 @@ def assert_type(tensor, tf_type, message=None, name=None):
 def Assert(condition, data, summarize=None, name=None):
     """Raises with the data when the condition does not hold."""
     condition = convert_to_tensor(condition)
-    if isinstance(condition, _core.Tensor) and condition._symbolic:
-        raise NotImplementedError("tf.debugging.Assert inside a traced function is not available in Tandem.")
+    if condition._symbolic:
+        _assert_later(execute("All", condition), data, summarize)
+        return
     if not condition:
         shown = ", ".join(str(np.asarray(d)) for d in data)
         raise InvalidArgumentError(None, None, f"Expected '{condition}' to be true. Summarized data: {shown}")
+
+
+def _assert_later(condition, data, summarize):
+    """Checked when the traced function runs."""
+    tensors = [convert_to_tensor(value) for value in data]
+    execute("Assert", condition, tensors, summarize=3 if summarize is None else summarize)
+
+
+def _sign(op, symbol, x, message, summarize):
+    x = convert_to_tensor(x)
+    head = f"{message or ''}\nCondition x {symbol} 0 did not hold element-wise:"
+    _compare(op, symbol, x, convert_to_tensor(0, x.dtype), head.lstrip(), summarize)
+
+
+def assert_positive(x, message=None, summarize=None, name=None):
+    """Raises unless x > 0 everywhere."""
+    _sign("Greater", ">", x, message, summarize)
+
+
+def assert_negative(x, message=None, summarize=None, name=None):
+    """Raises unless x < 0 everywhere."""
+    _sign("Less", "<", x, message, summarize)
+
+
+def assert_non_negative(x, message=None, summarize=None, name=None):
+    """Raises unless x >= 0 everywhere."""
+    _sign("GreaterEqual", ">=", x, message, summarize)
+
+
+def assert_non_positive(x, message=None, summarize=None, name=None):
+    """Raises unless x <= 0 everywhere."""
+    _sign("LessEqual", "<=", x, message, summarize)
+
+
+def assert_all_finite(x, message, name=None):
+    """The tensor; raises when an element is infinite or not a number."""
+    return execute("CheckNumerics", convert_to_tensor(x), message=message)
+
+
+def assert_integer(x, message=None, name=None):
+    """Raises unless the dtype is one of integers."""
+    x = convert_to_tensor(x)
+    if not x.dtype.is_integer:
+        raise TypeError(f"{message or ''}Expected \"x\" to be integer type.  Found: {x.dtype!r}")
+
+
+def assert_rank_at_least(x, rank, message=None, name=None):
+    """Raises unless x has at least this rank."""
+    x = convert_to_tensor(x)
+    if x.shape.rank is not None and x.shape.rank < int(rank):
+        raise ValueError(
+            f"{message or ''}Tensor {x!r} must have rank at least {int(rank)}. Received rank {x.shape.rank}, "
+            f"shape {x.shape}"
+        )
+
+
+def assert_rank_in(x, ranks, message=None, name=None):
+    """Raises unless x has one of these ranks."""
+    x = convert_to_tensor(x)
+    wanted = tuple(int(r) for r in ranks)
+    if x.shape.rank is not None and x.shape.rank not in wanted:
+        raise ValueError(
+            f"{message or ''}Tensor {x!r} must have rank in {wanted}.  Received rank {x.shape.rank}, shape {x.shape}"
+        )
+
+
+def assert_scalar(tensor, message=None, name=None):
+    """The tensor; raises unless it is a scalar."""
+    tensor = convert_to_tensor(tensor)
+    if tensor.shape.rank not in (None, 0):
+        raise ValueError(f"{message or ''}Expected scalar shape, saw shape: {tensor.shape}.")
+    return tensor
+
+
+def assert_proper_iterable(values):
+    """Raises when the argument is a single value where several are wanted."""
+    if isinstance(values, (_core.Tensor, np.ndarray, bytes, str)):
+        raise TypeError(f"Expected argument \"values\" to be a \"proper\" iterable.  Found: {type(values)}")
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"Expected argument \"values\" to be iterable.  Found: {type(values)}")
+
+
+def assert_same_float_dtype(tensors=None, dtype=None):
+    """The dtype that all tensors share, which must be one of floats."""
+    found = as_dtype(dtype) if dtype is not None else None
+    for tensor in tensors or []:
+        here = tensor.dtype
+        if found is not None and here is not found:
+            raise ValueError(f"Tensor {tensor} must be of type {found!r}. Received {here!r}")
+        found = here
+    found = found or as_dtype("float32")
+    if not found.is_floating:
+        raise ValueError(f"Expected floating point type, got {found!r}.")
+    return found
+
+
+def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
+    """Raises unless sizes are as said; those with one name must be equal, and '*' stands for any dimensions."""
+    sizes = {}
+    for value, wanted in shapes.items() if isinstance(shapes, dict) else shapes:
+        value = convert_to_tensor(value)
+        if value.shape.rank is None:
+            continue
+        there = value.shape.as_list()
+        wanted = list(wanted) if isinstance(wanted, (list, tuple)) else _letters(wanted)
+        for size, symbol in _aligned(there, wanted, value, message):
+            if size is None or symbol is None or symbol == ".":
+                continue
+            known = int(symbol) if isinstance(symbol, int) or str(symbol).isdigit() else sizes.setdefault(symbol, size)
+            if known != size:
+                raise ValueError(
+                    f"{message or ''}. Specified by tensor {value!r} dimension, tensor has size {size} where "
+                    f"{symbol!r} is {known}"
+                )
+
+
+def _letters(text):
+    """'NHW' or '...C' as symbols, one for each letter."""
+    return list(text.replace("...", "*"))
+
+
+def _aligned(there, wanted, value, message):
+    """Pairs of size and symbol; '*' at either end takes what is left over."""
+    open_start = bool(wanted) and wanted[0] in ("*", ...)
+    open_end = bool(wanted) and wanted[-1] in ("*", ...) and len(wanted) > 1
+    names = wanted[1:] if open_start else wanted[:-1] if open_end else wanted
+    if len(there) < len(names) or (len(there) != len(names) and not (open_start or open_end)):
+        raise ValueError(f"{message or ''}. Tensor {value!r} must have rank {len(names)}. Received rank {len(there)}")
+    sizes = there[len(there) - len(names) :] if open_start else there[: len(names)]
+    return zip(sizes, names)
+
+
+def is_numeric_tensor(tensor):
+    """Whether the dtype is one of numbers."""
+    return isinstance(tensor, _core.Tensor) and (
+        tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex
+    )
+
+
+_FILTERED = {"traceback": True}
+
+
+def enable_traceback_filtering():
+    """Tracebacks begin with the user's lines; Tandem has no lines of its own worth showing."""
+    _FILTERED["traceback"] = True
+
+
+def disable_traceback_filtering():
+    """See enable_traceback_filtering."""
+    _FILTERED["traceback"] = False
+
+
+def is_traceback_filtering_enabled():
+    """What was last asked for."""
+    return _FILTERED["traceback"]

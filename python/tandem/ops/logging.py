@@ -10,8 +10,6 @@ from tandem.framework import nest
 
 def _shown(value, summarize):
     if isinstance(value, (_core.Tensor, _core.VariableBase)):
-        if getattr(value, "_symbolic", False):
-            raise NotImplementedError("tf.print inside a traced function is not available in Tandem.")
         return _array(np.asarray(value), summarize)
     return str(value)
 
@@ -43,6 +41,9 @@ def print_v2(*inputs, **kwargs):
     kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
+    if not _core.executing_eagerly():
+        _traced_print(inputs, stream, end, sep, summarize)
+        return
     parts = []
     for value in inputs:
         if nest.is_nested(value):
@@ -55,6 +56,44 @@ def print_v2(*inputs, **kwargs):
             file.write(text)
     else:
         stream.write(text)
+
+
+def _stream_name(stream):
+    """What the op calls an output stream."""
+    if stream is sys.stdout or stream is sys.__stdout__:
+        return "stdout"
+    if stream is sys.stderr or stream is sys.__stderr__:
+        return "stderr"
+    if isinstance(stream, str):
+        return stream
+    name = getattr(stream, "__name__", "")
+    if name in ("info", "warning", "error"):  # tf.compat.v1.logging.info and its like
+        return f"log({name})"
+    raise ValueError(
+        f"Unknown output stream, output_stream={stream}: inside a traced function it is sys.stdout, sys.stderr, "
+        "a log level or 'file://' and a path."
+    )
+
+
+def _traced_print(inputs, stream, end, sep, summarize):
+    """The op prints when the function runs."""
+    texts = [str(v) for v in nest.flatten(list(inputs)) if not _core.is_tensor_like(v)]
+    place = "{}"
+    while any(place in text for text in [*texts, sep]):
+        place = "{" + place + "}"
+    tensors = []
+
+    def shown(value):
+        if not _core.is_tensor_like(value):
+            return value
+        tensors.append(_core.convert_to_tensor(value))
+        return _Plain(place)
+
+    parts = [nest.map_structure(shown, value) if nest.is_nested(value) else shown(value) for value in inputs]
+    text = sep.join(map(str, parts))
+    summarize = -1 if summarize is None else summarize
+    line = _core.execute("StringFormat", tensors, text=text, placeholder=place, summarize=summarize)
+    _core.execute("PrintV2", line, output_stream=_stream_name(stream), end=end)
 
 
 class _Plain:

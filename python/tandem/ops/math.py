@@ -212,7 +212,7 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
     diagonal = convert_to_tensor(diagonal)
     lower, upper = _band(k)
     return execute(
-        "MatrixDiagV3", diagonal, convert_to_tensor(padding_value, diagonal.dtype), lower=lower, upper=upper,
+        "MatrixDiagV3", diagonal, _padding(padding_value, diagonal.dtype), lower=lower, upper=upper,
         num_rows=num_rows, num_cols=num_cols, align=align,
     )  # fmt: skip
 
@@ -222,8 +222,28 @@ def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT")
     input = convert_to_tensor(input)
     lower, upper = _band(k)
     return execute(
-        "MatrixDiagPartV3", input, convert_to_tensor(padding_value, input.dtype), lower=lower, upper=upper, align=align
+        "MatrixDiagPartV3", input, _padding(padding_value, input.dtype), lower=lower, upper=upper, align=align
     )
+
+
+def band_part(input, num_lower, num_upper, name=None):
+    """Matrices with zeros outside a band around the diagonal; a negative number keeps a whole triangle."""
+    if not any(getattr(n, "_symbolic", False) for n in (num_lower, num_upper)):
+        return execute("MatrixBandPart", input, num_lower=int(num_lower), num_upper=int(num_upper))
+    # A width that is known only when the function runs: each element is compared with it.
+    input = convert_to_tensor(input)
+    lower, upper = (execute("Cast", n, dtype="int32") for n in (num_lower, num_upper))
+    shape = execute("Shape", input)
+    rows = execute("ExpandDims", execute("Range", 0, shape[-2], 1), axis=1)
+    below = rows - execute("Range", 0, shape[-1], 1)
+    keep = execute(
+        "LogicalAnd", execute("LogicalOr", lower < 0, below <= lower), execute("LogicalOr", upper < 0, -below <= upper)
+    )
+    return execute("SelectV2", keep, input, execute("ZerosLike", input))
+
+
+def _padding(value, dtype):
+    return convert_to_tensor(bool(value) if dtype.is_bool else value, dtype)
 
 
 def _band(k):

@@ -3,7 +3,7 @@
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32
-from tandem.ops import array
+from tandem.ops import array, random
 
 _f = _core.functions
 _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
@@ -199,7 +199,11 @@ def dropout(x, rate, noise_shape=None, seed=None, name=None):
 def stateless_dropout(x, rate, seed, rng_alg="auto_select", noise_shape=None, name=None):
     """Dropout that depends on the seed alone."""
     x = _for_dropout(x, rate)
-    return x if rate == 0 else _f.stateless_dropout(x, seed, float(rate), noise_shape)
+    if rate == 0 or _core.executing_eagerly():
+        return x if rate == 0 else _f.stateless_dropout(x, seed, float(rate), noise_shape)
+    shape = execute("Shape", x) if noise_shape is None else noise_shape
+    kept = random.stateless_uniform(shape, seed, dtype=x.dtype) >= rate
+    return execute("SelectV2", kept, x * (1 / (1 - rate)), execute("ZerosLike", x))
 
 
 def _for_dropout(x, rate):

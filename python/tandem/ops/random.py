@@ -78,6 +78,8 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=float32, name=No
     dtype = as_dtype(dtype)
     if dtype.is_integer:
         if minval is None and maxval is None:
+            if _is_traced(shape, seed):
+                return execute("StatelessRandomUniformFullIntV2", _sizes(shape), *_state(seed), dtype=dtype)
             return _f.stateless_uniform_full_int(shape, seed, dtype)
         if minval is None or maxval is None:
             raise ValueError(
@@ -85,23 +87,59 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=float32, name=No
                 "None or not None."
             )
     minval, maxval = _bounds(minval, maxval, dtype)
+    if _is_traced(shape, seed):
+        if dtype.is_integer:
+            bounds = (convert_to_tensor(v, dtype) for v in (minval, maxval))
+            return execute("StatelessRandomUniformIntV2", _sizes(shape), *_state(seed), *bounds)
+        drawn = execute("StatelessRandomUniformV2", _sizes(shape), *_state(seed), dtype=dtype)
+        return _stretched(drawn, minval, maxval)
     if dtype.is_integer or (_is_number(minval) and _is_number(maxval)):
         return _f.stateless_uniform(shape, seed, float(minval), float(maxval), dtype)
-    minval, maxval = (convert_to_tensor(v, dtype) for v in (minval, maxval))
-    return _f.stateless_uniform(shape, seed, 0.0, 1.0, dtype) * (maxval - minval) + minval
+    return _stretched(_f.stateless_uniform(shape, seed, 0.0, 1.0, dtype), minval, maxval)
+
+
+def _stretched(drawn, minval, maxval):
+    """Numbers from [0, 1) in [minval, maxval)."""
+    if _is_number(minval) and _is_number(maxval) and minval == 0 and maxval == 1:
+        return drawn
+    minval, maxval = (convert_to_tensor(v, drawn.dtype) for v in (minval, maxval))
+    return drawn * (maxval - minval) + minval
+
+
+def _is_traced(*values):
+    """Whether the shape or the seed of a stateless op is only known when the function runs."""
+    return any(
+        isinstance(v, _core.Tensor) and not isinstance(v, _core.EagerTensor)
+        for value in values
+        for v in (value if isinstance(value, (list, tuple)) else (value,))
+    )
+
+
+def _sizes(shape):
+    return convert_to_tensor(shape, "int32") if isinstance(shape, (list, tuple)) else convert_to_tensor(shape)
+
+
+def _state(seed):
+    """Key and counter that stateless ops draw from."""
+    return execute("StatelessRandomGetKeyCounter", convert_to_tensor(seed))
 
 
 def stateless_normal(shape, seed, mean=0.0, stddev=1.0, dtype=float32, name=None, alg="auto_select"):
     """Normal numbers that depend on the seed alone."""
-    return _stateless(_f.stateless_normal, shape, seed, mean, stddev, as_dtype(dtype))
+    return _stateless("StatelessRandomNormalV2", _f.stateless_normal, shape, seed, mean, stddev, as_dtype(dtype))
 
 
 def stateless_truncated_normal(shape, seed, mean=0.0, stddev=1.0, dtype=float32, name=None, alg="auto_select"):
     """Normal numbers within two standard deviations that depend on the seed alone."""
-    return _stateless(_f.stateless_truncated_normal, shape, seed, mean, stddev, as_dtype(dtype))
+    return _stateless(
+        "StatelessTruncatedNormalV2", _f.stateless_truncated_normal, shape, seed, mean, stddev, as_dtype(dtype)
+    )
 
 
-def _stateless(draw, shape, seed, mean, stddev, dtype):
+def _stateless(op, draw, shape, seed, mean, stddev, dtype):
+    if _is_traced(shape, seed):
+        drawn = execute(op, _sizes(shape), *_state(seed), dtype=dtype)
+        return drawn * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
     if _is_number(mean) and _is_number(stddev):
         return draw(shape, seed, float(mean), float(stddev), dtype)
     return draw(shape, seed, 0.0, 1.0, dtype) * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
@@ -115,7 +153,12 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=float32, name=None):
         beta = convert_to_tensor(beta, dtype)
         both = execute("BroadcastArgs", execute("Shape", alpha), execute("Shape", beta))
         alpha = execute("BroadcastTo", alpha, both)
-    wanted, rank = _core.to_ints(shape), alpha.shape.rank
+    rank = alpha.shape.rank
+    if _is_traced(shape, seed):
+        sizes = _sizes(shape)
+        drawn = execute("StatelessRandomGammaV3", sizes[: sizes.shape[0] - rank], *_state(seed), alpha)
+        return drawn if beta is None else drawn / beta
+    wanted = _core.to_ints(shape)
     samples = len(wanted) - rank
     if samples < 0 or wanted[samples:] != alpha.shape.as_list():
         raise ValueError(f"Shape {wanted} must end with the shape of alpha, {alpha.shape}.")
@@ -125,9 +168,15 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=float32, name=None):
 
 def stateless_categorical(logits, num_samples, seed, dtype=int64, name=None):
     """Class indices that depend on the seed alone."""
+    if _is_traced(seed):
+        return execute(
+            "StatelessMultinomialV2", logits, *_state(seed), num_samples=int(num_samples), output_dtype=as_dtype(dtype)
+        )
     return _f.stateless_categorical(logits, int(num_samples), seed, as_dtype(dtype))
 
 
 def stateless_shuffle(value, seed, alg="auto_select", name=None):
     """Rows in an order that depends on the seed alone."""
+    if _is_traced(seed):
+        return execute("StatelessShuffleV2", value, *_state(seed))
     return _f.stateless_shuffle(value, seed)

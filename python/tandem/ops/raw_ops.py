@@ -1,4 +1,4 @@
-"""tf.raw_ops: every op of the table as a function of keywords."""
+"""tf.raw_ops: every op of the table as a function of keywords, and ops of TensorFlow that others make up."""
 
 from tandem import _core
 
@@ -21,5 +21,15 @@ def __getattr__(name):
     return raw_op
 
 
+def Bucketize(*, input, boundaries, name=None):
+    """For each value, how many of the sorted boundaries are not above it."""
+    input = _core.convert_to_tensor(input)
+    if not input.dtype.is_floating:
+        input = _core.execute("Cast", input, dtype="float64")
+    flat = _core.execute("Reshape", input, [-1])
+    places = _core.execute("UpperBound", [[float(b) for b in boundaries]], flat[None], out_type="int32")
+    return _core.execute("Reshape", places, _core.execute("Shape", input))
+
+
 def __dir__():
-    return sorted(_NAMES)
+    return sorted(_NAMES | {"Bucketize"})

@@ -1,0 +1,512 @@
+"""tf.RaggedTensor: rows of different lengths, as the values of all rows and where each row begins.
+
+It can be made, looked at, indexed, computed with elementwise and turned dense or sparse. Other ops take
+dense tensors only.
+"""
+
+import operator
+
+import numpy as np
+
+from tandem import _core
+from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import int64
+from tandem.framework.shape import TensorShape, as_shape
+from tandem.framework.spec import TypeSpec
+from tandem.framework.types import CompositeTensor
+
+
+def _integers(value, dtype=None):
+    if isinstance(value, _core.Tensor):
+        return value if dtype is None or value.dtype is dtype else execute("Cast", value, dtype=dtype)
+    array = np.asarray(value)
+    if not array.size:
+        array = array.astype(np.int64)
+    kind = dtype or (as_dtype(array.dtype) if array.dtype in (np.int32, np.int64) and hasattr(value, "dtype") else int64)
+    return convert_to_tensor(array, kind)
+
+
+def _check(condition, message):
+    """Eagerly known conditions only; a traced one is not checked."""
+    known = _core.static_value(condition)
+    if known is not None and not np.all(known):
+        from tandem.framework.errors import InvalidArgumentError
+
+        raise InvalidArgumentError(None, None, message)
+
+
+def _values(values):
+    return values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
+
+
+def _count(values):
+    return values.nrows(int64) if isinstance(values, RaggedTensor) else execute("Shape", values, out_type=int64)[0]
+
+
+def _splits(lengths):
+    zero = convert_to_tensor([0], lengths.dtype)
+    return execute("ConcatV2", [zero, execute("Cumsum", lengths, axis=0)], axis=0)
+
+
+class RaggedTensor(CompositeTensor):
+    """Rows of different lengths. Made by the methods from_*."""
+
+    def __init__(self, values, row_splits, internal=False, uniform_row_length=None):
+        if not internal:
+            raise ValueError(
+                "RaggedTensor constructor is private; please use one of the factory methods instead "
+                "(e.g., RaggedTensor.from_row_lengths())"
+            )
+        self._values, self._row_splits, self._uniform = values, row_splits, uniform_row_length
+
+    # ---- Making
+
+    @classmethod
+    def from_row_splits(cls, values, row_splits, name=None, validate=True):
+        values, splits = _values(values), _integers(row_splits)
+        if splits.shape.rank != 1:
+            raise ValueError(f"Shape {splits.shape} must have rank 1")
+        if validate:
+            _check(splits[0] == 0, "Arguments to from_row_splits do not form a valid RaggedTensor: row_splits[0] != 0")
+            _check(splits[1:] >= splits[:-1], "Arguments to from_row_splits do not form a valid RaggedTensor: decreasing")
+            _check(execute("Cast", splits[-1], dtype=int64) == _count(values),
+                   "Arguments to from_row_splits do not form a valid RaggedTensor: row_splits[-1] != nvals")  # fmt: skip
+        return cls(values, splits, internal=True)
+
+    @classmethod
+    def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
+        return cls.from_row_splits(values, _splits(_integers(row_lengths)), validate=validate)
+
+    @classmethod
+    def from_row_starts(cls, values, row_starts, name=None, validate=True):
+        values, starts = _values(values), _integers(row_starts)
+        end = execute("Cast", execute("ExpandDims", _count(values), axis=0), dtype=starts.dtype)
+        return cls.from_row_splits(values, execute("ConcatV2", [starts, end], axis=0), validate=validate)
+
+    @classmethod
+    def from_row_limits(cls, values, row_limits, name=None, validate=True):
+        limits = _integers(row_limits)
+        zero = convert_to_tensor([0], limits.dtype)
+        return cls.from_row_splits(values, execute("ConcatV2", [zero, limits], axis=0), validate=validate)
+
+    @classmethod
+    def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
+        values, ids = _values(values), _integers(value_rowids)
+        if nrows is None:
+            known = execute("Size", ids)
+            nrows = ids[-1] + 1 if int(known) else convert_to_tensor(0, ids.dtype)
+        nrows = _integers(nrows, ids.dtype)
+        ones = execute("OnesLike", ids)
+        return cls(values, _splits(execute("UnsortedSegmentSum", ones, ids, nrows)), internal=True)
+
+    @classmethod
+    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, name=None, validate=True):
+        values = _values(values)
+        length = int(uniform_row_length)
+        rows = int(nrows) if nrows is not None else (int(_count(values)) // length if length else 0)
+        splits = convert_to_tensor(np.arange(rows + 1, dtype=np.int64) * length)
+        return cls(values, splits, internal=True, uniform_row_length=length)
+
+    @classmethod
+    def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
+        result = _values(flat_values)
+        for splits in reversed(nested_row_splits):
+            result = cls.from_row_splits(result, splits, validate=validate)
+        return result
+
+    @classmethod
+    def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
+        result = _values(flat_values)
+        for lengths in reversed(nested_row_lengths):
+            result = cls.from_row_lengths(result, lengths, validate=validate)
+        return result
+
+    @classmethod
+    def from_nested_value_rowids(cls, flat_values, nested_value_rowids, nested_nrows=None, name=None, validate=True):
+        result = _values(flat_values)
+        counts = nested_nrows or [None] * len(nested_value_rowids)
+        for ids, count in zip(reversed(nested_value_rowids), reversed(counts)):
+            result = cls.from_value_rowids(result, ids, count, validate=validate)
+        return result
+
+    @classmethod
+    def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None, row_splits_dtype=int64):
+        tensor = convert_to_tensor(tensor)
+        rows = list(execute("Unpack", tensor, num=tensor.shape[0], axis=0)) if tensor.shape[0] else []
+        if ragged_rank > 1:
+            return stack_rows([cls.from_tensor(r, lengths, padding, ragged_rank - 1) for r in rows])
+        if lengths is not None:
+            counts = np.asarray(lengths).tolist()
+        elif padding is not None:
+            counts = [_length_without(r, convert_to_tensor(padding, tensor.dtype)) for r in rows]
+        else:
+            counts = [tensor.shape[1]] * len(rows)
+        parts = [row[:n] for row, n in zip(rows, counts)]
+        values = execute("ConcatV2", parts, axis=0) if len(parts) > 1 else parts[0] if parts else tensor[:, 0]
+        return cls.from_row_lengths(values, _integers(counts, as_dtype(row_splits_dtype)), validate=False)
+
+    @classmethod
+    def from_sparse(cls, st_input, name=None, row_splits_dtype=int64):
+        rows = execute("Cast", st_input.indices[:, 0], dtype=as_dtype(row_splits_dtype))
+        return cls.from_value_rowids(st_input.values, rows, st_input.dense_shape[0], validate=False)
+
+    # ---- Looking
+
+    values = property(lambda self: self._values)
+    row_splits = property(lambda self: self._row_splits)
+    dtype = property(lambda self: self._values.dtype)
+    uniform_row_length = property(
+        lambda self: None if self._uniform is None else convert_to_tensor(self._uniform, self._row_splits.dtype)
+    )
+
+    @property
+    def ragged_rank(self):
+        return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensor) else 0)
+
+    @property
+    def flat_values(self):
+        return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
+
+    @property
+    def nested_row_splits(self):
+        inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ()
+        return (self._row_splits, *inner)
+
+    @property
+    def shape(self):
+        rows = self._row_splits.shape[0]
+        rows = None if rows is None else rows - 1
+        inner = self._values.shape
+        return TensorShape([rows, self._uniform, *inner[1:].as_list()])
+
+    def get_shape(self):
+        return self.shape
+
+    def set_shape(self, shape):
+        self.shape.assert_is_compatible_with(as_shape(shape))
+
+    def nrows(self, out_type=None, name=None):
+        n = execute("Shape", self._row_splits, out_type=int64)[0] - 1
+        return execute("Cast", n, dtype=as_dtype(out_type or self._row_splits.dtype))
+
+    def row_lengths(self, axis=1, name=None):
+        if axis == 0:
+            return self.nrows()
+        if axis > 1:
+            return self.with_values(self._values.row_lengths(axis - 1))
+        return self._row_splits[1:] - self._row_splits[:-1]
+
+    def nested_row_lengths(self, name=None):
+        inner = self._values.nested_row_lengths() if isinstance(self._values, RaggedTensor) else ()
+        return (self.row_lengths(), *inner)
+
+    def value_rowids(self, name=None):
+        from tandem.ops.array import range as range_
+
+        return execute("Repeat", range_(self.nrows()), self.row_lengths(), axis=0)
+
+    def nested_value_rowids(self, name=None):
+        inner = self._values.nested_value_rowids() if isinstance(self._values, RaggedTensor) else ()
+        return (self.value_rowids(), *inner)
+
+    def row_starts(self, name=None):
+        return self._row_splits[:-1]
+
+    def row_limits(self, name=None):
+        return self._row_splits[1:]
+
+    def bounding_shape(self, axis=None, name=None, out_type=None):
+        out_type = as_dtype(out_type or self._row_splits.dtype)
+        sizes, level = [self.nrows(out_type)], self
+        while isinstance(level, RaggedTensor):
+            longest = execute("Max", level.row_lengths()) if int(level.nrows()) else convert_to_tensor(0, out_type)
+            sizes.append(execute("Maximum", execute("Cast", longest, dtype=out_type), convert_to_tensor(0, out_type)))
+            level = level.values
+        inner = execute("Shape", self.flat_values, out_type=out_type)[1:]
+        whole = execute("ConcatV2", [execute("Pack", sizes, axis=0), inner], axis=0)
+        return whole if axis is None else execute("GatherV2", whole, axis)
+
+    def to_list(self):
+        rows = self._values.to_list() if isinstance(self._values, RaggedTensor) else self._values.numpy().tolist()
+        splits = self._row_splits.numpy().tolist()
+        return [rows[a:b] for a, b in zip(splits, splits[1:])]
+
+    def numpy(self):
+        rows = self._values.numpy()
+        splits = self._row_splits.numpy()
+        parts = [rows[a:b] for a, b in zip(splits, splits[1:])]
+        if len({len(p) for p in parts}) <= 1 and not any(p.dtype == object and p.ndim > 1 for p in parts):
+            return np.array(parts)
+        out = np.empty([len(parts)], object)
+        out[:] = parts
+        return out
+
+    # ---- Turning into something else
+
+    def with_values(self, new_values):
+        return RaggedTensor(_values(new_values), self._row_splits, internal=True, uniform_row_length=self._uniform)
+
+    def with_flat_values(self, new_values):
+        inner = self._values
+        return self.with_values(inner.with_flat_values(new_values) if isinstance(inner, RaggedTensor) else new_values)
+
+    def with_row_splits_dtype(self, dtype):
+        inner = self._values
+        inner = inner.with_row_splits_dtype(dtype) if isinstance(inner, RaggedTensor) else inner
+        splits = execute("Cast", self._row_splits, dtype=as_dtype(dtype))
+        return RaggedTensor(inner, splits, internal=True, uniform_row_length=self._uniform)
+
+    def with_outer_dimensions(self, like):
+        """The rows in the outer dimensions of a dense tensor that had one element for each row."""
+        result = self
+        for size in reversed(like.shape.as_list()[1:]):
+            result = RaggedTensor.from_uniform_row_length(result, size)
+        return result
+
+    def to_tensor(self, default_value=None, name=None, shape=None):
+        inner = self._values.to_tensor(default_value) if isinstance(self._values, RaggedTensor) else self._values
+        columns = execute("Cast", self.bounding_shape(1), dtype=int64)
+        rows = self.nrows(int64)
+        ids = execute("Cast", self.value_rowids(), dtype=int64)
+        starts = execute("GatherV2", execute("Cast", self.row_starts(), dtype=int64), ids)
+        from tandem.ops.array import range as range_
+
+        places = range_(execute("Shape", ids, out_type=int64)[0]) - starts
+        size = execute("ConcatV2", [execute("Pack", [rows, columns], axis=0),
+                                    execute("Shape", inner, out_type=int64)[1:]], axis=0)  # fmt: skip
+        empty = "" if inner.dtype.name == "string" else 0
+        fill = convert_to_tensor(empty if default_value is None else default_value, inner.dtype)
+        dense = execute("TensorScatterUpdate", execute("BroadcastTo", fill, size),
+                        execute("Pack", [ids, places], axis=1), inner)  # fmt: skip
+        return dense if shape is None else _fit(dense, as_shape(shape).as_list(), fill)
+
+    def to_sparse(self, name=None):
+        from tandem.framework.sparse import SparseTensor
+        from tandem.ops.array import range as range_
+
+        if isinstance(self._values, RaggedTensor):
+            raise NotImplementedError("RaggedTensor.to_sparse takes one ragged dimension in Tandem.")
+        ids = execute("Cast", self.value_rowids(), dtype=int64)
+        starts = execute("GatherV2", execute("Cast", self.row_starts(), dtype=int64), ids)
+        places = range_(execute("Shape", ids, out_type=int64)[0]) - starts
+        return SparseTensor(execute("Pack", [ids, places], axis=1), self._values, self.bounding_shape(out_type=int64))
+
+    @property
+    def _type_spec(self):
+        return RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
+
+    def _cast_values(self, dtype):
+        return self.with_flat_values(execute("Cast", self.flat_values, dtype=as_dtype(dtype)))
+
+    def consumers(self):
+        return []
+
+    def __tf_dispatch__(self, op, inputs, attrs):
+        """Runs an op that has a ragged input: elementwise on the values, sums and the like by rows."""
+        if op in _ELEMENTWISE:
+            like = next(x for x in inputs if isinstance(x, RaggedTensor))
+            flat = [_operand(x, like) if i == 0 or op in _BINARY else x for i, x in enumerate(inputs)]
+            return like.with_flat_values(execute(op, *flat, **attrs))
+        if op in _REDUCTIONS and self is inputs[0]:
+            return self._reduced(op, **attrs)
+        raise ValueError(
+            f"{op} takes no tf.RaggedTensor in Tandem: turn it dense with to_tensor(), or use its flat_values."
+        )
+
+    def _reduced(self, op, axis=None, keepdims=False, no_axes=False):
+        axis = axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis
+        if axis is None:
+            return execute(op, self.flat_values)
+        if axis not in (1, -1) or self.ragged_rank != 1 or (axis == -1 and self._values.shape.rank != 1):
+            raise ValueError(f"{op} of a tf.RaggedTensor reduces the ragged dimension or all of them in Tandem.")
+        ids, rows = self.value_rowids(), self.nrows()
+        if op == "Mean":
+            sums = execute("UnsortedSegmentSum", self._values, ids, rows)
+            counts = execute("Cast", self.row_lengths(), dtype=sums.dtype)
+            result = sums / execute("Reshape", counts, [-1] + [1] * (sums.shape.rank - 1))
+        else:
+            result = execute(_REDUCTIONS[op], self._values, ids, rows)
+        return execute("ExpandDims", result, axis=1) if keepdims else result
+
+    # ---- Python's operators
+
+    def __getitem__(self, key):
+        keys = key if isinstance(key, tuple) else (key,)
+        first, rest = keys[0], keys[1:]
+        if isinstance(first, slice):
+            result = self._rows(range(*first.indices(int(self.nrows()))))
+            return result._inner(rest) if rest else result
+        row = int(first)
+        count = int(self.nrows())
+        if not -count <= row < count:
+            raise IndexError(f"index {row} is out of bounds for axis 0 with size {count}")
+        start, end = (int(v) for v in self._row_splits[row % count : row % count + 2])
+        found = self._values[start:end]
+        return found[rest] if rest else found
+
+    def _rows(self, chosen):
+        splits = self._row_splits.numpy()
+        places = np.concatenate([np.arange(splits[r], splits[r + 1]) for r in chosen] or [np.zeros([0], np.int64)])
+        lengths = convert_to_tensor(np.array([splits[r + 1] - splits[r] for r in chosen], splits.dtype))
+        inner = self._values
+        picked = inner._rows(places) if isinstance(inner, RaggedTensor) else execute("GatherV2", inner, places)
+        return RaggedTensor.from_row_lengths(picked, lengths, validate=False)
+
+    def _inner(self, keys):
+        """A slice of every row, or one place of every row."""
+        key, rest = keys[0], keys[1:]
+        rows = [self[i] for i in range(int(self.nrows()))]
+        cut = [row[(key, *rest)] if rest else row[key] for row in rows]
+        return stack_rows(cut) if isinstance(key, slice) else execute("Pack", cut, axis=0)
+
+    def __len__(self):
+        return int(self.nrows())
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self):
+        if _core.static_value(self._row_splits) is None:
+            return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
+        return f"<tf.RaggedTensor {_listing(self)}>"
+
+    __hash__ = object.__hash__
+
+    def __abs__(self):
+        return self.with_flat_values(abs(self.flat_values))
+
+    def __neg__(self):
+        return self.with_flat_values(-self.flat_values)
+
+    def __invert__(self):
+        return self.with_flat_values(~self.flat_values)
+
+
+_LINE = 80  # characters
+
+
+def _listing(ragged):
+    """As TensorFlow prints one: Python lists, with the middle of long ones left out."""
+    return _list_text(ragged.to_list(), ragged.dtype)
+
+
+def _list_text(rows, dtype, depth=0):
+    if not isinstance(rows, list):
+        if dtype.name in ("float32", "float16", "bfloat16"):
+            return np.format_float_positional(np.float32(rows), unique=True, trim="0") if np.isfinite(rows) else repr(rows)
+        return repr(rows)
+    if depth == 0 and len(rows) > 20:
+        shown = [_list_text(r, dtype, 1) for r in rows[:3]] + ["..."] + [_list_text(r, dtype, 1) for r in rows[-3:]]
+    else:
+        shown = [_list_text(r, dtype, depth + 1) for r in rows]
+    line = "[" + ", ".join(shown) + "]"
+    if len(line) <= _LINE or not any(isinstance(r, list) for r in rows):
+        return line
+    return "[" + (",\n " + " " * depth).join(shown) + "]"
+
+
+def _length_without(row, padding):
+    """How long a row is without padding at its end."""
+    same = execute("Equal", row, padding)
+    if same.shape.rank > 1:
+        same = execute("All", same, axis=list(range(1, same.shape.rank)))
+    used = np.flatnonzero(~same.numpy())
+    return int(used[-1]) + 1 if used.size else 0
+
+
+def _fit(dense, shape, fill):
+    """Cut and padded to a shape, as far as that is known."""
+    shape = shape + [None] * (dense.shape.rank - len(shape))
+    sizes = dense.shape.as_list()
+    cut = dense[tuple(slice(0, s) for s in shape)]
+    paddings = [[0, max((w or 0) - s, 0)] for w, s in zip(shape, sizes)]
+    return execute("PadV2", cut, paddings, fill)
+
+
+def stack_rows(rows):
+    """Tensors or ragged tensors as the rows of one ragged tensor."""
+    lengths = [int(_count(r)) for r in rows]
+    if any(isinstance(r, RaggedTensor) for r in rows):
+        inner = [int(n) for r in rows for n in r.row_lengths().numpy()]
+        flat = execute("ConcatV2", [r.values for r in rows], axis=0) if len(rows) > 1 else rows[0].values
+        values = RaggedTensor.from_row_lengths(flat, inner, validate=False)
+    else:
+        values = execute("ConcatV2", list(rows), axis=0) if len(rows) > 1 else rows[0]
+    return RaggedTensor.from_row_lengths(values, lengths, validate=False)
+
+
+def _operand(x, like):
+    """The other operand as flat values: of the same rows, one for each row, or a scalar."""
+    if isinstance(x, RaggedTensor):
+        return x.flat_values
+    x = convert_to_tensor(x, like.dtype)
+    if x.shape.rank == 2 and x.shape[1] == 1:
+        return execute("GatherV2", execute("Reshape", x, [-1]), like.value_rowids())
+    return x
+
+
+def _binary(name):
+    function = getattr(operator, name)
+
+    def forward(self, other):
+        return self.with_flat_values(function(self.flat_values, _operand(other, self)))
+
+    def backward(self, other):
+        return self.with_flat_values(function(_operand(other, self), self.flat_values))
+
+    return forward, backward
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor"):
+    _forward, _backward = _binary(_name)
+    setattr(RaggedTensor, f"__{_name.rstrip('_')}__", _forward)
+    setattr(RaggedTensor, f"__r{_name.rstrip('_')}__", _backward)
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(RaggedTensor, f"__{_name}__", _binary(_name)[0])
+
+
+_BINARY = frozenset(
+    """Add AddV2 Sub Mul RealDiv FloorDiv FloorMod TruncateDiv TruncateMod Pow Maximum Minimum SquaredDifference Equal
+    NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr Atan2 DivNoNan MulNoNan Xdivy Xlogy BitwiseAnd
+    BitwiseOr BitwiseXor""".split()
+)
+_ELEMENTWISE = _BINARY | frozenset(
+    """Abs Neg Sign Square Sqrt Rsqrt Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh
+    Sigmoid Floor Ceil Round Rint Erf Erfc Lgamma Digamma IsNan IsInf IsFinite LogicalNot Relu Relu6 Elu Selu Gelu Silu
+    LeakyRelu Softplus Softsign Reciprocal Cast OneHot Identity ZerosLike OnesLike StopGradient ClipByValue AsString
+    StringLength StringLower StringUpper StringStrip StringToNumber StaticRegexReplace StaticRegexFullMatch Substr
+    StringToHashBucket StringToHashBucketFast StringToHashBucketStrong""".split()
+)
+_REDUCTIONS = {
+    "Sum": "UnsortedSegmentSum", "Max": "UnsortedSegmentMax", "Min": "UnsortedSegmentMin",
+    "Prod": "UnsortedSegmentProd", "Mean": "",
+}  # fmt: skip
+
+
+class RaggedTensorSpec(TypeSpec):
+    """Shape, dtype and ragged rank of a ragged tensor."""
+
+    def __init__(self, shape=None, dtype=None, ragged_rank=None, row_splits_dtype=int64, flat_values_spec=None):
+        self._shape = as_shape(shape)
+        self._dtype = as_dtype("float32" if dtype is None else dtype)
+        rank = self._shape.rank
+        self._ragged_rank = (0 if rank is None else rank - 1) if ragged_rank is None else ragged_rank
+        self._row_splits_dtype = as_dtype(row_splits_dtype)
+
+    shape = property(lambda self: self._shape)
+    dtype = property(lambda self: self._dtype)
+    ragged_rank = property(lambda self: self._ragged_rank)
+    row_splits_dtype = property(lambda self: self._row_splits_dtype)
+    value_type = property(lambda self: RaggedTensor)
+
+    def _parts(self):
+        return (self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype)
+
+    def __eq__(self, other):
+        return isinstance(other, RaggedTensorSpec) and self._parts() == other._parts()
+
+    def __hash__(self):
+        return hash(self._parts())
+
+    def __repr__(self):
+        return f"RaggedTensorSpec({self._shape}, {self._dtype!r}, {self._ragged_rank}, {self._row_splits_dtype!r})"

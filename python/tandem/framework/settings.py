@@ -1,0 +1,50 @@
+"""Settings of TensorFlow that mean nothing, or something else, in Tandem: kept, so that they read back."""
+
+import logging
+
+_KEPT = {"options": {}, "jit": "", "tf32": True, "synchronous": True}
+
+
+def get_experimental_options():
+    """What set_experimental_options was given."""
+    return dict(_KEPT["options"])
+
+
+def set_experimental_options(options):
+    """Tandem's passes over graphs are always on; the names are TensorFlow's."""
+    _KEPT["options"].update(options)
+
+
+def get_jit():
+    """What set_jit was given."""
+    return _KEPT["jit"]
+
+
+def set_jit(enabled):
+    """Functions are always compiled."""
+    _KEPT["jit"] = {True: "autoclustering", False: ""}.get(enabled, enabled)
+
+
+def enable_tensor_float_32_execution(enabled):
+    """Whether products may round their factors to 10 bits on a GPU that can."""
+    _KEPT["tf32"] = bool(enabled)
+
+
+def tensor_float_32_execution_enabled():
+    """What was last asked for."""
+    return _KEPT["tf32"]
+
+
+def get_synchronous_execution():
+    """Whether an op is done when its call returns."""
+    return _KEPT["synchronous"]
+
+
+def set_synchronous_execution(enable):
+    """A host read waits in any case; the wish is kept."""
+    _KEPT["synchronous"] = bool(enable)
+
+
+def get_logger():
+    """The logger of TensorFlow's programs."""
+    return logging.getLogger("tensorflow")

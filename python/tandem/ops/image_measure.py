@@ -1,0 +1,365 @@
+"""tf.image's measures of images, their gradients, patches and boxes."""
+
+import collections
+import math
+
+import numpy as np
+
+from tandem._core import convert_to_tensor, execute
+from tandem.framework.dtypes import float32, int32
+from tandem.ops.image import _image, convert_image_dtype
+
+
+def total_variation(images, name=None):
+    """Sums of differences between neighbours, one for each image."""
+    images = convert_to_tensor(images)
+    if images.shape.rank not in (3, 4):
+        raise ValueError("'images' must be either 3 or 4-dimensional.")
+    axes = list(range(images.shape.rank))[-3:]
+    down = images[..., 1:, :, :] - images[..., :-1, :, :]
+    right = images[..., :, 1:, :] - images[..., :, :-1, :]
+    return execute("Sum", execute("Abs", down), axis=axes) + execute("Sum", execute("Abs", right), axis=axes)
+
+
+def image_gradients(image):
+    """Differences to the next row and to the next column, with zeros at the end."""
+    image = _image(image, (4,))
+    down = image[:, 1:, :, :] - image[:, :-1, :, :]
+    right = image[:, :, 1:, :] - image[:, :, :-1, :]
+    return (
+        execute("Pad", down, [[0, 0], [0, 1], [0, 0], [0, 0]]),
+        execute("Pad", right, [[0, 0], [0, 0], [0, 1], [0, 0]]),
+    )
+
+
+def sobel_edges(image):
+    """Sobel's differences along rows and columns, in a new last dimension."""
+    from tandem.ops.nn import depthwise_conv2d
+
+    image = _image(image, (4,))
+    channels = image.shape[-1]
+    kernels = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]], np.float32)
+    filters = np.tile(np.transpose(kernels, (1, 2, 0))[:, :, None, :], [1, 1, channels, 1])
+    padded = execute("MirrorPad", image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
+    edges = depthwise_conv2d(padded, convert_to_tensor(filters, image.dtype), [1, 1, 1, 1], "VALID")
+    return execute("Reshape", edges, execute("ConcatV2", [execute("Shape", image), [2]], axis=0))
+
+
+def psnr(a, b, max_val, name=None):
+    """Peak signal-to-noise ratio of two images, in decibels."""
+    a = convert_to_tensor(a)
+    peak = convert_image_dtype(convert_to_tensor(max_val, a.dtype), float32)
+    a, b = convert_image_dtype(a, float32), convert_image_dtype(b, float32)
+    error = execute("Mean", execute("SquaredDifference", a, b), axis=[-3, -2, -1])
+    return 20 * execute("Log", peak) / math.log(10.0) - (10 / math.log(10)) * execute("Log", error)
+
+
+def _gaussian(size, sigma, dtype):
+    coordinates = np.arange(size, dtype=np.float32) - (size - 1) / 2.0
+    exponents = -0.5 * np.square(coordinates) / np.square(np.float32(sigma))
+    grid = exponents[None, :] + exponents[:, None]
+    weights = np.exp(grid - grid.max())
+    return convert_to_tensor((weights / weights.sum())[:, :, None, None], dtype)
+
+
+def _smooth(x, kernel):
+    """Filters every channel; outer dimensions beyond one are merged."""
+    from tandem.ops.nn import depthwise_conv2d
+
+    shape = execute("Shape", x)
+    flat = execute("Reshape", x, execute("ConcatV2", [[-1], shape[-3:]], axis=0))
+    kernels = execute("Tile", kernel, [1, 1, x.shape[-1], 1])
+    y = depthwise_conv2d(flat, kernels, [1, 1, 1, 1], "VALID")
+    return execute("Reshape", y, execute("ConcatV2", [shape[:-3], execute("Shape", y)[1:]], axis=0))
+
+
+def _ssim_parts(x, y, max_val, filter_size, filter_sigma, k1, k2):
+    """The similarity of windows, and its part that is contrast and structure."""
+    kernel = _gaussian(filter_size, filter_sigma, x.dtype)
+    c1, c2 = (k1 * max_val) ** 2, (k2 * max_val) ** 2
+    mean_x, mean_y = _smooth(x, kernel), _smooth(y, kernel)
+    both = mean_x * mean_y * 2.0
+    squares = execute("Square", mean_x) + execute("Square", mean_y)
+    luminance = (both + c1) / (squares + c1)
+    products = _smooth(x * y, kernel) * 2.0
+    powers = _smooth(execute("Square", x) + execute("Square", y), kernel)
+    contrast = (products - both + c2) / (powers - squares + c2)
+    return luminance * contrast, contrast
+
+
+def _pair(img1, img2, max_val):
+    img1 = convert_to_tensor(img1)
+    img2 = convert_to_tensor(img2, img1.dtype)
+    peak = convert_image_dtype(convert_to_tensor(max_val, img1.dtype), float32)
+    return convert_image_dtype(img1, float32), convert_image_dtype(img2, float32), peak
+
+
+def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03, return_index_map=False):
+    """Structural similarity of two images."""
+    x, y, peak = _pair(img1, img2, max_val)
+    similar, _ = _ssim_parts(x, y, peak, filter_size, filter_sigma, k1, k2)
+    if return_index_map:
+        return execute("Mean", similar, axis=[-1])
+    return execute("Mean", execute("Mean", similar, axis=[-3, -2]), axis=[-1])
+
+
+def ssim_multiscale(
+    img1, img2, max_val, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11, filter_sigma=1.5,
+    k1=0.01, k2=0.03,
+):  # fmt: skip
+    """Structural similarity over several scales."""
+    from tandem.ops.nn import avg_pool2d
+
+    x, y, peak = _pair(img1, img2, max_val)
+    parts = []
+    for scale in range(len(power_factors)):
+        if scale:
+            flat = [execute("Reshape", v, [-1, *v.shape.as_list()[-3:]]) for v in (x, y)]
+            odd = [[0, 0], [0, x.shape[-3] % 2], [0, x.shape[-2] % 2], [0, 0]]
+            flat = [execute("MirrorPad", v, odd, mode="SYMMETRIC") for v in flat]
+            pooled = [avg_pool2d(v, 2, 2, "VALID") for v in flat]
+            outer = img1.shape[:-3] if hasattr(img1, "shape") else []
+            x, y = (execute("Reshape", v, [*outer, *v.shape.as_list()[1:]]) for v in pooled)
+        similar, contrast = _ssim_parts(x, y, peak, filter_size, filter_sigma, k1, k2)
+        last = scale == len(power_factors) - 1
+        parts.append(execute("Relu", execute("Mean", similar if last else contrast, axis=[-3, -2])))
+    product = execute("Prod", execute("Pack", [p**f for p, f in zip(parts, power_factors)], axis=-1), axis=[-1])
+    return execute("Mean", product, axis=[-1])
+
+
+def extract_patches(images, sizes, strides, rates, padding, name=None):
+    """Patches of images, each laid out along the last dimension."""
+    images = _image(images, (4,))
+    places, paddings = [], [[0, 0]]
+    for axis in (1, 2):
+        size, stride, rate, there = sizes[axis], strides[axis], rates[axis], images.shape[axis]
+        reach = (size - 1) * rate + 1
+        if padding == "SAME":
+            count = -(-there // stride)
+            missing = max((count - 1) * stride + reach - there, 0)
+            paddings.append([missing // 2, missing - missing // 2])
+        else:
+            count = max(-(-(there - reach + 1) // stride), 0)
+            paddings.append([0, 0])
+        starts = np.arange(count)[:, None] * stride
+        places.append((starts + np.arange(size)[None, :] * rate).astype(np.int32))
+    padded = execute("Pad", images, [*paddings, [0, 0]]) if padding == "SAME" else images
+    rows = execute("GatherV2", padded, places[0].reshape(-1), axis=1)
+    both = execute("GatherV2", rows, places[1].reshape(-1), axis=2)
+    (out_h, h), (out_w, w), channels = places[0].shape, places[1].shape, images.shape[3]
+    grid = execute("Reshape", both, [-1, out_h, h, out_w, w, channels])
+    return execute("Reshape", execute("Transpose", grid, perm=[0, 1, 3, 2, 4, 5]), [-1, out_h, out_w, h * w * channels])
+
+
+def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise="uniform", name=None):
+    """A window of each image around its offset; what lies outside of the image is noise."""
+    from tandem.ops import random
+
+    x = convert_to_tensor(input, float32)
+    offsets = convert_to_tensor(offsets, float32)
+    height, width = (int(v) for v in size)
+    starts = []
+    for axis, (window, there) in enumerate(((height, x.shape[1]), (width, x.shape[2]))):
+        at = offsets[:, axis]
+        if normalized:
+            at = at * float(there)
+        if centered:
+            at = at / 2.0 + there / 2.0 if normalized else at + there / 2.0
+            at = at - window / 2.0
+        starts.append(execute("Cast", at, dtype=int32))
+    rows = starts[0][:, None] + np.arange(height, dtype=np.int32)[None, :]
+    columns = starts[1][:, None] + np.arange(width, dtype=np.int32)[None, :]
+    inside = execute(
+        "LogicalAnd",
+        execute("LogicalAnd", rows >= 0, rows < x.shape[1])[:, :, None],
+        execute("LogicalAnd", columns >= 0, columns < x.shape[2])[:, None, :],
+    )
+    clip = lambda v, n: execute("ClipByValue", v, 0, n - 1)  # noqa: E731
+    picked = execute("GatherV2", x, clip(rows, x.shape[1]), axis=1, batch_dims=1)
+    picked = execute("Transpose", picked, perm=[0, 2, 1, 3])
+    picked = execute("GatherV2", picked, clip(columns, x.shape[2]), axis=1, batch_dims=1)
+    picked = execute("Transpose", picked, perm=[0, 2, 1, 3])
+    shape = picked.shape.as_list()
+    outside = {
+        "uniform": lambda: random.uniform(shape),
+        "gaussian": lambda: random.normal(shape),
+        "zero": lambda: execute("ZerosLike", picked),
+    }
+    if noise not in outside:
+        raise ValueError(f"noise must be 'uniform', 'gaussian' or 'zero', got {noise!r}")
+    return execute("SelectV2", inside[..., None], picked, outside[noise]())
+
+
+# ---- Boxes
+
+
+def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
+    """Boxes of images, all of one size."""
+    return execute(
+        "CropAndResize", image, convert_to_tensor(boxes, float32), convert_to_tensor(box_indices, int32),
+        convert_to_tensor(crop_size, int32), method=method, extrapolation_value=extrapolation_value,
+    )  # fmt: skip
+
+
+def _scalars(max_output_size, iou_threshold, score_threshold, sigma):
+    floats = (convert_to_tensor(v, float32) for v in (iou_threshold, score_threshold, sigma))
+    return convert_to_tensor(max_output_size, int32), *floats
+
+
+def non_max_suppression_with_scores(
+    boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), soft_nms_sigma=0.0, name=None
+):
+    """The best boxes that overlap little, and their scores."""
+    options = _scalars(max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
+    boxes, scores = convert_to_tensor(boxes, float32), convert_to_tensor(scores, float32)
+    return execute("NonMaxSuppressionV5", boxes, scores, *options)
+
+
+def non_max_suppression(
+    boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), name=None
+):
+    """The best boxes that overlap little, best first."""
+    return non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshold, score_threshold)[0]
+
+
+def non_max_suppression_overlaps(
+    overlaps, scores, max_output_size, overlap_threshold=0.5, score_threshold=float("-inf"), name=None
+):
+    """The best of things that overlap little, by a matrix of overlaps."""
+    options = _scalars(max_output_size, overlap_threshold, score_threshold, 0.0)
+    overlaps, scores = convert_to_tensor(overlaps, float32), convert_to_tensor(scores, float32)
+    return execute("NonMaxSuppressionWithOverlaps", overlaps, scores, *options)[0]
+
+
+def non_max_suppression_padded(
+    boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), pad_to_max_output_size=False,
+    name=None, sorted_input=False, canonicalized_coordinates=False, tile_size=512,
+):  # fmt: skip
+    """The best boxes that overlap little, filled up to a number, and how many they are."""
+    found = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
+    count = execute("Size", found)
+    if pad_to_max_output_size:
+        missing = convert_to_tensor(max_output_size, int32) - count
+        found = execute("Pad", found, execute("Pack", [execute("Pack", [0, missing], axis=0)], axis=0))
+    return found, count
+
+
+def draw_bounding_boxes(images, boxes, colors, name=None):
+    """Images with the outlines of boxes."""
+    images, boxes = convert_to_tensor(images), convert_to_tensor(boxes, float32)
+    given = np.zeros([0, 4], np.float32) if colors is None else colors
+    return execute("DrawBoundingBoxesV2", images, boxes, convert_to_tensor(given, float32))
+
+
+BoundingBox = collections.namedtuple("BoundingBox", ["begin", "size", "bboxes"])
+
+
+class _Words:
+    """Random numbers from 32-bit words, drawn as TensorFlow's sampler of boxes draws them."""
+
+    def __init__(self, words):
+        self._words = iter(words.tolist())
+
+    def part(self):
+        """In [0, 1), from 23 bits."""
+        return (next(self._words) & 0x7FFFFF) / float(1 << 23)
+
+    def below(self, n):
+        """A whole number in [0, n)."""
+        if n & (n - 1) == 0:
+            return next(self._words) & (n - 1)
+        rejected = (2**32 - 1) % n + 1
+        word = next(self._words)
+        while word < rejected:
+            word = next(self._words)
+        return word % n
+
+
+def _random_box(height, width, areas, ratio, words):
+    """Top, left, height and width of a box of that ratio with an area between two; None when rounding forbids it."""
+    least, most = (a * width * height for a in areas)
+    rows, tallest = (round(math.sqrt(a / ratio)) for a in (least, most))
+    if round(tallest * ratio) > width:
+        tallest = int((width + 0.5 - 1e-7) / ratio)
+        tallest -= round(tallest * ratio) > width
+    tallest = min(tallest, height)
+    rows = min(rows, tallest)
+    if rows < tallest:
+        rows += words.below(tallest - rows + 1)
+    columns = round(rows * ratio)
+    if rows * columns < least:
+        rows += 1
+        columns = round(rows * ratio)
+    if rows * columns > most:
+        rows -= 1
+        columns = round(rows * ratio)
+    if not least <= rows * columns <= most or not (0 < columns <= width and 0 < rows <= height):
+        return None
+    top = words.below(height - rows) if rows < height else 0
+    left = words.below(width - columns) if columns < width else 0
+    return top, left, rows, columns
+
+
+def _covers(box, objects, part):
+    """Whether a box covers enough of one of the objects."""
+    top, left, rows, columns = box
+    for y0, x0, y1, x1 in objects:
+        if (y1 - y0) * (x1 - x0) < 1:
+            continue
+        shared = max(0, min(y1, top + rows) - max(y0, top)) * max(0, min(x1, left + columns) - max(x0, left))
+        if shared >= part * (y1 - y0) * (x1 - x0):
+            return True
+    return False
+
+
+def _distorted(image_size, bounding_boxes, words, min_covered, ratios, areas, attempts, use_whole):
+    """The first of many random boxes that covers enough of an object, else the whole image."""
+    height, width, *_ = (int(v) for v in convert_to_tensor(image_size).numpy())
+    boxes = convert_to_tensor(bounding_boxes, float32).numpy().reshape(-1, 4)
+    if not len(boxes):
+        if not use_whole:
+            raise ValueError("No bounding boxes provided as input. One must enable use_image_if_no_bounding_boxes.")
+        boxes = np.array([[0, 0, 1, 1]], np.float32)
+    objects = (boxes * np.array([height, width, height, width])).astype(int).tolist()
+    words, top, left, rows, columns = _Words(words), 0, 0, height, width
+    for _ in range(attempts):
+        ratio = words.part() * (ratios[1] - ratios[0]) + ratios[0]
+        box = _random_box(height, width, areas, ratio, words)
+        if box is not None and _covers(box, objects, min_covered):
+            top, left, rows, columns = box
+            break
+    edges = [[[top / height, left / width, (top + rows) / height, (left + columns) / width]]]
+    return BoundingBox(
+        convert_to_tensor([top, left, 0], int32), convert_to_tensor([rows, columns, -1], int32),
+        convert_to_tensor(edges, float32),
+    )  # fmt: skip
+
+
+def _options(aspect_ratio_range, area_range, max_attempts):
+    return aspect_ratio_range or (0.75, 1.33), area_range or (0.05, 1.0), max_attempts or 100
+
+
+def stateless_sample_distorted_bounding_box(
+    image_size, bounding_boxes, seed, min_object_covered=0.1, aspect_ratio_range=None, area_range=None,
+    max_attempts=None, use_image_if_no_bounding_boxes=None, name=None,
+):  # fmt: skip
+    """A random box that covers enough of an object, as the seed says."""
+    from tandem.ops import random
+
+    options = _options(aspect_ratio_range, area_range, max_attempts)
+    words = random.stateless_uniform([64 * options[2]], seed, None, None, dtype="uint32").numpy()
+    return _distorted(image_size, bounding_boxes, words, min_object_covered, *options, use_image_if_no_bounding_boxes)
+
+
+def sample_distorted_bounding_box(
+    image_size, bounding_boxes, seed=0, min_object_covered=0.1, aspect_ratio_range=None, area_range=None,
+    max_attempts=None, use_image_if_no_bounding_boxes=None, name=None,
+):  # fmt: skip
+    """A random box that covers enough of an object."""
+    from tandem.ops import random
+
+    draw = random.uniform([2], 0, 2**31 - 1, dtype=int32, seed=seed or None)
+    return stateless_sample_distorted_bounding_box(
+        image_size, bounding_boxes, draw.numpy().tolist(), min_object_covered, aspect_ratio_range, area_range,
+        max_attempts, use_image_if_no_bounding_boxes,
+    )  # fmt: skip

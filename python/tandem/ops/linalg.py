@@ -1,0 +1,180 @@
+"""The rest of tf.linalg, made of ops."""
+
+import math
+
+from tandem._core import convert_to_tensor, execute
+from tandem.framework.dtypes import int32
+from tandem.ops.math import _band, matmul, matrix_transpose, norm
+
+
+def _identity_like(x):
+    """An identity matrix for each matrix of x."""
+    ones = execute("OnesLike", x[..., 0])
+    return execute("MatrixDiagV3", ones)
+
+
+def normalize(tensor, ord="euclidean", axis=None, name=None):
+    """The tensor over its norm, and the norm."""
+    tensor = convert_to_tensor(tensor)
+    size = norm(tensor, ord=ord, axis=axis, keepdims=True)
+    size = size if size.dtype is tensor.dtype else execute("Cast", size, dtype=tensor.dtype)
+    return tensor / size, size
+
+
+def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
+    """Matrices with other diagonals."""
+    lower, upper = _band(k)
+    return execute("MatrixSetDiagV3", input, diagonal, lower=lower, upper=upper, align=align)
+
+
+# Coefficients of the numerator of the Padé approximant of order 13 of the exponential.
+_PADE = [
+    64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+    670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
+]  # fmt: skip
+_PADE_RADIUS = 5.371920351148152
+
+
+def expm(input, name=None):
+    """Matrix exponential: scaled down, approximated by a ratio of polynomials, squared back."""
+    a = convert_to_tensor(input)
+    if a.shape.rank is not None and a.shape.rank < 2:
+        raise ValueError(f"Argument `input` must have rank at least 2, got shape {a.shape}.")
+    size = execute("Max", execute("Sum", execute("ComplexAbs" if a.dtype.is_complex else "Abs", a), axis=[-2]))
+    squarings = max(0, math.ceil(math.log2(max(float(size), 1e-30) / _PADE_RADIUS)))
+    a = a * convert_to_tensor(0.5**squarings, a.dtype)
+    eye = _identity_like(a)
+    c = [convert_to_tensor(float(v), a.dtype) for v in _PADE]
+    a2 = matmul(a, a)
+    a4 = matmul(a2, a2)
+    a6 = matmul(a4, a2)
+    odd = matmul(a6, c[13] * a6 + c[11] * a4 + c[9] * a2) + c[7] * a6 + c[5] * a4 + c[3] * a2 + c[1] * eye
+    even = matmul(a6, c[12] * a6 + c[10] * a4 + c[8] * a2) + c[6] * a6 + c[4] * a4 + c[2] * a2 + c[0] * eye
+    odd = matmul(a, odd)
+    result = execute("MatrixSolve", even - odd, even + odd)
+    for _ in range(squarings):
+        result = matmul(result, result)
+    return result
+
+
+def _by_eigenvalues(input, function):
+    """A function of matrices that can be diagonalised."""
+    a = convert_to_tensor(input)
+    values, vectors = execute("Eig", a)
+    scaled = vectors * function(values)[..., None, :]
+    # vectors · diag(f) · vectors⁻¹, by solving instead of inverting.
+    solved = execute("MatrixSolve", matrix_transpose(vectors), matrix_transpose(scaled))
+    result = matrix_transpose(solved)
+    return result if a.dtype.is_complex else execute("Real", result)
+
+
+def sqrtm(input, name=None):
+    """Principal square roots of matrices."""
+    return _by_eigenvalues(input, lambda v: execute("Sqrt", v))
+
+
+def logm(input, name=None):
+    """Principal logarithms of matrices."""
+    return _by_eigenvalues(input, lambda v: execute("Log", v))
+
+
+def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
+    """The matrices that lu() took apart."""
+    both = convert_to_tensor(lower_upper)
+    lower = execute("MatrixBandPart", both, num_lower=-1, num_upper=0)
+    lower = execute("MatrixSetDiagV3", lower, execute("OnesLike", both[..., 0]))
+    upper = execute("MatrixBandPart", both, num_lower=0, num_upper=-1)
+    product = matmul(lower, upper)
+    return execute("GatherV2", product, _inverse(perm), axis=both.shape.rank - 2, batch_dims=both.shape.rank - 2)
+
+
+def _inverse(perm):
+    return execute("ArgSort", convert_to_tensor(perm, None), axis=-1)
+
+
+def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
+    """Solves systems from what lu() gave."""
+    both, rhs = convert_to_tensor(lower_upper), convert_to_tensor(rhs)
+    batch = both.shape.rank - 2
+    ordered = execute("GatherV2", rhs, convert_to_tensor(perm), axis=batch, batch_dims=batch)
+    lower = execute("MatrixSetDiagV3", both, execute("OnesLike", both[..., 0]))
+    half = execute("MatrixTriangularSolve", lower, ordered, lower=True)
+    return execute("MatrixTriangularSolve", both, half, lower=False)
+
+
+def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
+    """Inverses from what lu() gave."""
+    return lu_solve(lower_upper, perm, _identity_like(convert_to_tensor(lower_upper)))
+
+
+def _three(diagonals, form, size=None):
+    """Upper, main and lower diagonal, each as long as the matrix: position i belongs to row i."""
+    if form == "matrix":
+        matrix = convert_to_tensor(diagonals)
+        part = lambda k: execute("MatrixDiagPartV3", matrix, lower=k, upper=k)  # noqa: E731
+        upper, main, lower = part(1), part(0), part(-1)
+    elif form == "sequence":
+        upper, main, lower = (convert_to_tensor(d) for d in diagonals)
+    elif form == "compact":
+        compact = convert_to_tensor(diagonals)
+        return compact[..., 0, :], compact[..., 1, :], compact[..., 2, :]
+    else:
+        raise ValueError(f"Expected diagonals_format to be 'matrix', 'sequence' or 'compact', got {form}")
+    n = main.shape[-1]
+    zero = execute("ZerosLike", main[..., :1])
+    if upper.shape[-1] == n - 1:
+        upper = execute("ConcatV2", [upper, zero], axis=-1)
+    if lower.shape[-1] == n - 1:
+        lower = execute("ConcatV2", [zero, lower], axis=-1)
+    return upper, main, lower
+
+
+def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
+    """Products of matrices with three diagonals."""
+    upper, main, lower = _three(diagonals, diagonals_format)
+    rhs = convert_to_tensor(rhs)
+    zero = execute("ZerosLike", rhs[..., :1, :])
+    below = execute("ConcatV2", [rhs[..., 1:, :], zero], axis=-2)
+    above = execute("ConcatV2", [zero, rhs[..., :-1, :]], axis=-2)
+    return upper[..., None] * below + main[..., None] * rhs + lower[..., None] * above
+
+
+def tridiagonal_solve(
+    diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
+    partial_pivoting=True, perturb_singular=False,
+):  # fmt: skip
+    """Solves systems of matrices with three diagonals, with pivoting."""
+    upper, main, lower = _three(diagonals, diagonals_format)
+    rhs = convert_to_tensor(rhs)
+    vector = rhs.shape.rank == main.shape.rank
+    if vector:
+        rhs = rhs[..., None]
+    elif transpose_rhs:
+        rhs = matrix_transpose(rhs, conjugate=conjugate_rhs)
+    matrix = execute("MatrixDiagV3", main)
+    if main.shape[-1] > 1:
+        matrix = matrix + execute("MatrixDiagV3", upper[..., :-1], lower=1, upper=1) + execute("MatrixDiagV3", lower[..., 1:], lower=-1, upper=-1)
+    solved = execute("MatrixSolve", matrix, rhs)
+    return solved[..., 0] if vector else solved
+
+
+def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=None, tol=None, name=None):
+    """Eigenvalues of symmetric matrices with three diagonals, all or those in a range."""
+    alpha, beta = convert_to_tensor(alpha), convert_to_tensor(beta)
+    matrix = execute("MatrixDiagV3", alpha)
+    if alpha.shape[-1] > 1:
+        matrix = matrix + execute("MatrixDiagV3", beta, lower=-1, upper=-1)
+        other = execute("Conj", beta) if beta.dtype.is_complex else beta
+        matrix = matrix + execute("MatrixDiagV3", other, lower=1, upper=1)
+    values, vectors = execute("SelfAdjointEigV2", matrix)
+    if select == "i":
+        first, last = select_range
+        values, vectors = values[..., first : last + 1], vectors[..., first : last + 1]
+    elif select == "v":
+        low, high = select_range
+        keep = execute("LogicalAnd", values > low, values <= high)
+        kept = execute("Cast", execute("Where", keep)[:, 0], dtype=int32)
+        values, vectors = execute("GatherV2", values, kept), execute("GatherV2", vectors, kept, axis=1)
+    elif select != "a":
+        raise ValueError(f"'select' must have a value in {{'a', 'i', 'v'}}, got {select}")
+    return values if eigvals_only else (values, vectors)

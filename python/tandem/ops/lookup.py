@@ -1,0 +1,222 @@
+"""tf.lookup: tables from keys to values. The entries are the native table's."""
+
+import weakref
+
+from tandem import _core
+from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import int32, int64, string
+from tandem.framework.trackable import AutoTrackable
+
+
+class TextFileIndex:
+    """What a column of a text file is taken to be."""
+
+    WHOLE_LINE = -2
+    LINE_NUMBER = -1
+
+
+class KeyValueTensorInitializer:
+    """The entries of a table, as two tensors."""
+
+    def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
+        self._keys, self._values = convert_to_tensor(keys, key_dtype), convert_to_tensor(values, value_dtype)
+
+    key_dtype = property(lambda self: self._keys.dtype)
+    value_dtype = property(lambda self: self._values.dtype)
+
+    def initialize(self, table):
+        table.fill(self._keys, self._values)
+
+
+class TextFileInitializer:
+    """The entries of a table, from the lines of a file."""
+
+    def __init__(
+        self, filename, key_dtype, key_index, value_dtype, value_index, vocab_size=None, delimiter="\t", name=None,
+        value_index_offset=0,
+    ):  # fmt: skip
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+        self._filename, self._columns = filename, (key_index, value_index)
+        self._most, self._delimiter, self._offset = vocab_size, delimiter, value_index_offset
+
+    key_dtype = property(lambda self: self._key_dtype)
+    value_dtype = property(lambda self: self._value_dtype)
+
+    def _column(self, lines, index, dtype, offset):
+        if index == TextFileIndex.LINE_NUMBER:
+            return convert_to_tensor([i + offset for i in range(len(lines))], dtype)
+        texts = lines if index == TextFileIndex.WHOLE_LINE else [line.split(self._delimiter)[index] for line in lines]
+        column = convert_to_tensor(texts, string) if texts else convert_to_tensor([], string)
+        return column if dtype is string else execute("StringToNumber", column, out_type=dtype)
+
+    def initialize(self, table):
+        from tandem.framework.gfile import GFile
+
+        with GFile(self._filename, "r") as file:
+            lines = [line.rstrip("\n") for line in file]
+        if self._most is not None:
+            lines = lines[: self._most]
+        key_index, value_index = self._columns
+        table.fill(
+            self._column(lines, key_index, self._key_dtype, 0),
+            self._column(lines, value_index, self._value_dtype, self._offset),
+        )
+
+
+class _Table(AutoTrackable):
+    """A native table; int32 keys are kept as int64."""
+
+    def __init__(self, key_dtype, value_dtype, default_value, name):
+        self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
+        self._default = convert_to_tensor(default_value, self._value_dtype)
+        self._name = name
+        self._table = _core.functions.make_table(self._stored_key, self._value_dtype)
+        weakref.finalize(self, _core.functions.drop_table, self._table)
+
+    key_dtype = property(lambda self: self._key_dtype)
+    value_dtype = property(lambda self: self._value_dtype)
+    default_value = property(lambda self: self._default)
+    name = property(lambda self: self._name)
+    resource_handle = property(lambda self: self._table)
+
+    @property
+    def _stored_key(self):
+        return string if self._key_dtype is string else int64
+
+    def _keys(self, keys):
+        keys = convert_to_tensor(keys, None, self._key_dtype)
+        if keys.dtype is not self._key_dtype and not (keys.dtype is int32 and self._key_dtype is int64):
+            raise TypeError(f"Dtype of argument `keys` must be {self._key_dtype!r}, received: {keys.dtype!r}")
+        return keys if keys.dtype is self._stored_key else execute("Cast", keys, dtype=self._stored_key)
+
+    def size(self, name=None):
+        """How many entries there are."""
+        return execute("LookupTableSizeV2", table=self._table)
+
+    def lookup(self, keys, name=None):
+        """The values of keys; the default where there is none."""
+        if hasattr(keys, "flat_values"):  # ragged
+            return keys.with_flat_values(self.lookup(keys.flat_values))
+        if hasattr(keys, "dense_shape"):
+            return keys.with_values(self.lookup(keys.values))
+        return execute("LookupTableFindV2", self._keys(keys), self._default, table=self._table)
+
+    def __getitem__(self, keys):
+        return self.lookup(keys)
+
+    def export(self, name=None):
+        """All keys and values."""
+        keys, values = execute("LookupTableExportV2", table=self._table)
+        return keys if self._key_dtype is self._stored_key else execute("Cast", keys, dtype=self._key_dtype), values
+
+    def _insert(self, keys, values):
+        values = convert_to_tensor(values, self._value_dtype)
+        execute("LookupTableInsertV2", self._keys(keys), values, table=self._table)
+
+
+class StaticHashTable(_Table):
+    """A table whose entries are fixed when it is made."""
+
+    def __init__(self, initializer, default_value, name=None, experimental_is_anonymous=False):
+        super().__init__(initializer.key_dtype, initializer.value_dtype, default_value, name or "hash_table")
+        with _core.init_scope():
+            initializer.initialize(self)
+
+    def fill(self, keys, values):
+        """Called by the initializer, once."""
+        self._check_unique(keys, values)
+        self._insert(keys, values)
+
+    def _check_unique(self, keys, values):
+        from tandem.framework.errors import InvalidArgumentError
+
+        seen = {}
+        for key, value in zip(keys.numpy().reshape(-1).tolist(), values.numpy().reshape(-1).tolist()):
+            if seen.setdefault(key, value) != value:
+                raise InvalidArgumentError(
+                    None, None,
+                    f"HashTable has different value for same key. Key {key} has {seen[key]} and trying to add value {value}",
+                )  # fmt: skip
+
+
+class StaticVocabularyTable(AutoTrackable):
+    """Numbers of strings: those of a table, and buckets by hash for all others."""
+
+    def __init__(self, initializer, num_oov_buckets, lookup_key_dtype=None, name=None, experimental_is_anonymous=False):
+        if num_oov_buckets <= 0:
+            raise ValueError(f"oov_buckets must be > 0; use StaticHashTable. Received: {num_oov_buckets}")
+        self._buckets = int(num_oov_buckets)
+        self._table = StaticHashTable(initializer, -1) if initializer is not None else None
+        self._key_dtype = as_dtype(lookup_key_dtype or (initializer.key_dtype if initializer is not None else string))
+
+    key_dtype = property(lambda self: self._key_dtype)
+    value_dtype = property(lambda self: int64)
+
+    def size(self, name=None):
+        inner = self._table.size() if self._table is not None else convert_to_tensor(0, int64)
+        return inner + self._buckets
+
+    def lookup(self, keys, name=None):
+        """The number of each string."""
+        if hasattr(keys, "flat_values"):
+            return keys.with_flat_values(self.lookup(keys.flat_values))
+        keys = convert_to_tensor(keys)
+        texts = keys if keys.dtype is string else execute("AsString", keys)
+        hashed = execute("StringToHashBucketFast", texts, num_buckets=self._buckets)
+        if self._table is None:
+            return hashed
+        if self._table.key_dtype is not keys.dtype:
+            keys = execute("Cast", keys, dtype=self._table.key_dtype)
+        found = self._table.lookup(keys)
+        return execute("SelectV2", found >= 0, found, hashed + self._table.size())
+
+    def __getitem__(self, keys):
+        return self.lookup(keys)
+
+
+class MutableHashTable(_Table):
+    """A table whose entries can be added, replaced and removed."""
+
+    def __init__(
+        self, key_dtype, value_dtype, default_value, name="MutableHashTable", checkpoint=True,
+        experimental_is_anonymous=False,
+    ):  # fmt: skip
+        super().__init__(key_dtype, value_dtype, default_value, name)
+
+    def lookup(self, keys, dynamic_default_values=None, name=None):
+        """The values of keys; the default, or one for each key, where there is none."""
+        if dynamic_default_values is None:
+            return super().lookup(keys)
+        stored = self._keys(keys)
+        present = execute("Any", execute("Equal", stored[..., None], self._keys(self.export()[0])), axis=[-1])
+        return execute("SelectV2", present, super().lookup(keys), convert_to_tensor(dynamic_default_values, self._value_dtype))
+
+    def insert(self, keys, values, name=None):
+        """Adds entries, and replaces those that are there."""
+        self._insert(keys, values)
+
+    def remove(self, keys, name=None):
+        """Takes entries out."""
+        execute("LookupTableRemoveV2", self._keys(keys), table=self._table)
+
+    def __setitem__(self, keys, values):
+        self.insert(keys, values)
+
+
+class DenseHashTable(MutableHashTable):
+    """As MutableHashTable; the two special keys are refused."""
+
+    def __init__(
+        self, key_dtype, value_dtype, default_value, empty_key, deleted_key, initial_num_buckets=None,
+        name="MutableDenseHashTable", checkpoint=True, experimental_is_anonymous=False,
+    ):  # fmt: skip
+        super().__init__(key_dtype, value_dtype, default_value, name)
+        self._special = {convert_to_tensor(k, self._key_dtype).numpy().item() for k in (empty_key, deleted_key)}
+
+    def insert(self, keys, values, name=None):
+        from tandem.framework.errors import InvalidArgumentError
+
+        given = convert_to_tensor(keys, None, self._key_dtype)
+        if not given._symbolic and self._special & set(given.numpy().reshape(-1).tolist()):
+            raise InvalidArgumentError(None, None, "Using the empty_key or the deleted_key as a table key is not allowed")
+        super().insert(keys, values)

@@ -1,0 +1,242 @@
+"""The rest of tf.math and of the top namespace, made of ops."""
+
+import collections
+import math
+
+from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import float32, int32
+from tandem.framework.indexed_slices import IndexedSlices
+
+
+def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+    """The sum of tensors of one shape."""
+    if not inputs or not isinstance(inputs, (list, tuple)):
+        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape.")
+    return execute("AddN", [convert_to_tensor(x) for x in inputs])
+
+
+def scalar_mul(scalar, x, name=None):
+    """A tensor or slices of one, multiplied by a number."""
+    scalar = convert_to_tensor(scalar, x.dtype if hasattr(x, "dtype") else None)
+    if scalar.shape.rank not in (None, 0):
+        raise ValueError(f"The input scalar must be a 0-D value. Received shape {scalar.shape}.")
+    if isinstance(x, IndexedSlices):
+        return IndexedSlices(scalar * x.values, x.indices, x.dense_shape)
+    return scalar * convert_to_tensor(x)
+
+
+def erfcinv(x, name=None):
+    """The inverse of 1 - erf(x)."""
+    x = convert_to_tensor(x)
+    return -execute("Ndtri", 0.5 * x) * math.sqrt(0.5)
+
+
+def _steps(x):
+    flat = execute("Reshape", convert_to_tensor(x), [-1])
+    return flat[1:], flat[:-1]
+
+
+def is_non_decreasing(x, name=None):
+    """Whether no element is smaller than the one before it."""
+    later, earlier = _steps(x)
+    return execute("All", execute("GreaterEqual", later, earlier))
+
+
+def is_strictly_increasing(x, name=None):
+    """Whether every element is larger than the one before it."""
+    later, earlier = _steps(x)
+    return execute("All", execute("Greater", later, earlier))
+
+
+def lbeta(x, name=None):
+    """Logarithm of the Beta function along the last dimension."""
+    x = convert_to_tensor(x)
+    total = execute("Sum", x, axis=[-1])
+    logs = execute("Sum", execute("Lgamma", x), axis=[-1])
+    return logs - execute("Lgamma", total)
+
+
+def polyval(coeffs, x, name=None):
+    """A polynomial's value; the first coefficient is that of the highest power."""
+    if not isinstance(coeffs, list):
+        raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
+    x = convert_to_tensor(x)
+    if not coeffs:
+        return execute("ZerosLike", x)
+    value = convert_to_tensor(coeffs[0], None, x.dtype)
+    for coefficient in coeffs[1:]:
+        value = convert_to_tensor(coefficient, None, x.dtype) + value * x
+    return value
+
+
+def _counts(segment_ids, num_segments, dtype, rank):
+    ones = execute("Cast", execute("OnesLike", convert_to_tensor(segment_ids)), dtype=dtype)
+    counts = execute("UnsortedSegmentSum", ones, segment_ids, num_segments)
+    counts = execute("Maximum", counts, convert_to_tensor(1, dtype))
+    return execute("Reshape", counts, [-1] + [1] * rank)
+
+
+def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+    """Means of the elements of each segment."""
+    data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+    sums = execute("UnsortedSegmentSum", data, ids, num_segments)
+    return sums / _counts(ids, num_segments, data.dtype, data.shape.rank - ids.shape.rank)
+
+
+def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+    """Sums of each segment over the root of its size."""
+    data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+    sums = execute("UnsortedSegmentSum", data, ids, num_segments)
+    return sums / execute("Sqrt", _counts(ids, num_segments, data.dtype, data.shape.rank - ids.shape.rank))
+
+
+def _approx(operand, k, axis, sign):
+    operand = convert_to_tensor(operand)
+    rank = operand.shape.rank
+    last = axis % rank == rank - 1
+    order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
+    moved = operand if last else execute("Transpose", operand, perm=order)
+    values, indices = execute("TopKV2", moved if sign > 0 else -moved, k)
+    values = values if sign > 0 else -values
+    if last:
+        return values, indices
+    back = [order.index(i) for i in range(rank)]
+    return execute("Transpose", values, perm=back), execute("Transpose", indices, perm=back)
+
+
+def approx_max_k(
+    operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1, aggregate_to_topk=True,
+    name=None,
+):  # fmt: skip
+    """The k largest elements; exact, whatever recall is asked for."""
+    return _approx(operand, k, reduction_dimension, 1)
+
+
+def approx_min_k(
+    operand, k, reduction_dimension=-1, recall_target=0.95, reduction_input_size_override=-1, aggregate_to_topk=True,
+    name=None,
+):  # fmt: skip
+    """The k smallest elements; exact, whatever recall is asked for."""
+    return _approx(operand, k, reduction_dimension, -1)
+
+
+def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name=None):
+    """The bin of each value; values outside go to the ends."""
+    values = convert_to_tensor(values)
+    low, high = (convert_to_tensor(v, values.dtype) for v in value_range)
+    scaled = execute("Cast", (values - low) / (high - low), dtype=float32)
+    bins = execute("Cast", execute("Floor", scaled * float(nbins)), dtype=int32)
+    return execute("Cast", execute("ClipByValue", bins, 0, nbins - 1), dtype=as_dtype(dtype))
+
+
+def unravel_index(indices, dims, name=None):
+    """Coordinates of flat positions."""
+    indices = convert_to_tensor(indices)
+    dims = convert_to_tensor(dims, indices.dtype)
+    sizes = execute("Cumprod", dims, axis=0, exclusive=True, reverse=True)
+    flat = execute("Reshape", indices, [1, -1])
+    found = execute("FloorMod", execute("FloorDiv", flat, sizes[:, None]), dims[:, None])
+    return execute("Reshape", found, [-1]) if indices.shape.rank == 0 else found
+
+
+def dynamic_stitch(indices, data, name=None):
+    """The rows of several tensors at the places that their indices say; later ones win."""
+    places = execute("ConcatV2", [execute("Reshape", convert_to_tensor(i, int32), [-1]) for i in indices], axis=0) \
+        if len(indices) > 1 else execute("Reshape", convert_to_tensor(indices[0], int32), [-1])  # fmt: skip
+    rows = []
+    for index, value in zip(indices, data):
+        index, value = convert_to_tensor(index), convert_to_tensor(value)
+        inner = value.shape.as_list()[index.shape.rank :]
+        rows.append(execute("Reshape", value, [-1, *inner]))
+    rows = execute("ConcatV2", rows, axis=0) if len(rows) > 1 else rows[0]
+    count = execute("Max", places) + 1
+    shape = execute("ConcatV2", [execute("Reshape", count, [1]), execute("Shape", rows)[1:]], axis=0)
+    base = execute("Fill", shape, convert_to_tensor("" if rows.dtype.name == "string" else 0, rows.dtype))
+    return execute("TensorScatterUpdate", base, places[:, None], rows)
+
+
+def parallel_stack(values, name="parallel_stack"):
+    """The same as tf.stack along a new first axis."""
+    return execute("Pack", list(values), axis=0)
+
+
+def identity_n(input, name=None):
+    """The same tensors."""
+    return [execute("Identity", x) for x in input]
+
+
+PaddingsAndCrops = collections.namedtuple("PaddingsAndCrops", ["paddings", "crops"])
+
+
+def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
+    """Paddings that make sizes divisible by blocks, and the crops that undo them."""
+    sizes = [int(v) for v in convert_to_tensor(input_shape).numpy()]
+    blocks = [int(v) for v in convert_to_tensor(block_shape).numpy()]
+    base = [[0, 0]] * len(blocks) if base_paddings is None else convert_to_tensor(base_paddings).numpy().tolist()
+    paddings, crops = [], []
+    for size, block, (before, after) in zip(sizes, blocks, base):
+        extra = -(size + before + after) % block
+        paddings.append([before, after + extra])
+        crops.append([0, extra])
+    return convert_to_tensor(paddings, int32), convert_to_tensor(crops, int32)
+
+
+def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
+    """Levenshtein's distance of sequences given as sparse tensors."""
+    import numpy as np
+
+    def sequences(sparse):
+        found = {}
+        for index, value in zip(sparse.indices.numpy().tolist(), sparse.values.numpy().tolist()):
+            found.setdefault(tuple(index[:-1]), []).append(value)
+        return found
+
+    left, right = sequences(hypothesis), sequences(truth)
+    shape = [max(a, b) for a, b in zip(hypothesis.dense_shape.numpy()[:-1], truth.dense_shape.numpy()[:-1])]
+    result = np.zeros(shape, np.float32)
+    for place in {*left, *right}:
+        a, b = left.get(place, []), right.get(place, [])
+        row = list(range(len(b) + 1))
+        for i, x in enumerate(a, 1):
+            previous, row = row, [i]
+            for j, y in enumerate(b, 1):
+                row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (x != y)))
+        distance = float(row[-1])
+        if normalize:
+            distance = distance / len(b) if b else (float("inf") if a else 0.0)
+        result[place] = distance
+    return convert_to_tensor(result)
+
+
+def timestamp(name=None):
+    """Seconds since 1970."""
+    import time
+
+    return convert_to_tensor(time.time(), "float64")
+
+
+def group(*inputs, **kwargs):
+    """Ops with effects run in program order in Tandem: there is nothing to wait for."""
+    return None
+
+
+def no_op(name=None):
+    """Nothing."""
+    return None
+
+
+def tuple_(tensors, control_inputs=None, name=None):
+    """The same tensors, all of them computed."""
+    return [execute("Identity", t) if isinstance(t, Tensor) else t for t in tensors]
+
+
+def zero_fraction(value, name=None):
+    """The part of elements that are zero."""
+    value = convert_to_tensor(value)
+    zeros = execute("Equal", value, convert_to_tensor(0, value.dtype))
+    return execute("Mean", execute("Cast", zeros, dtype=float32))
+
+
+def is_symbolic_tensor(tensor):
+    """Whether the tensor stands for a value of a function that is being traced."""
+    return bool(getattr(tensor, "_symbolic", False))

@@ -1,0 +1,253 @@
+"""The rest of tf.nn, made of ops."""
+
+import math
+
+from tandem._core import convert_to_tensor, execute
+from tandem.framework.dtypes import float32, int32, int64
+from tandem.ops.nn import batch_normalization, conv2d, conv2d_transpose
+
+
+def crelu(features, axis=-1, name=None):
+    """The positive part beside the negative part."""
+    x = convert_to_tensor(features)
+    return execute("Relu", execute("ConcatV2", [x, -x], axis=axis))
+
+
+def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
+    """Negative logarithm of the Poisson likelihood, from the logarithm of the mean."""
+    log_input = convert_to_tensor(log_input)
+    targets = convert_to_tensor(targets, log_input.dtype)
+    loss = execute("Exp", log_input) - log_input * targets
+    if not compute_full_loss:
+        return loss
+    stirling = targets * execute("Log", targets) - targets + 0.5 * execute("Log", 2 * math.pi * targets)
+    zero, one = execute("ZerosLike", targets), execute("OnesLike", targets)
+    inside = execute("LogicalAnd", targets >= zero, targets <= one)
+    return loss + execute("SelectV2", inside, zero, stirling)
+
+
+def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None):
+    """Cross entropy of independent classes, with a weight for positive labels."""
+    logits = convert_to_tensor(logits)
+    labels = convert_to_tensor(labels, logits.dtype)
+    weight = 1 + (convert_to_tensor(pos_weight, logits.dtype) - 1) * labels
+    tail = execute("Log1p", execute("Exp", -execute("Abs", logits))) + execute("Relu", -logits)
+    return (1 - labels) * logits + weight * tail
+
+
+def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
+    """Count, sum and sum of squares, after a shift."""
+    x = convert_to_tensor(x)
+    axes = list(dict.fromkeys(int(a) for a in (axes if isinstance(axes, (list, tuple)) else [axes])))
+    sizes = [x.shape[a] for a in axes]
+    if None in sizes:
+        shape = execute("GatherV2", execute("Shape", x), axes)
+        count = execute("Cast", execute("Prod", shape), dtype=x.dtype)
+    else:
+        count = convert_to_tensor(float(math.prod(sizes)), x.dtype)
+    moved = x if shift is None else x - convert_to_tensor(shift, x.dtype)
+    sums = execute("Sum", moved, axis=axes, keepdims=keepdims)
+    squares = execute("Sum", execute("Square", moved), axis=axes, keepdims=keepdims)
+    return count, sums, squares, None if shift is None else convert_to_tensor(shift, x.dtype)
+
+
+def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+    """Mean and variance from what sufficient_statistics gives."""
+    divisor = execute("Reciprocal", counts)
+    shifted = mean_ss * divisor
+    mean = shifted if shift is None else shifted + shift
+    return mean, variance_ss * divisor - execute("Square", shifted)
+
+
+def weighted_moments(x, axes, frequency_weights, keepdims=False, name=None):
+    """Mean and variance of weighted elements."""
+    x = convert_to_tensor(x)
+    weights = convert_to_tensor(frequency_weights, x.dtype)
+    wide = execute("BroadcastTo", weights, execute("BroadcastArgs", execute("Shape", x), execute("Shape", weights)))
+    total = execute("Sum", wide, axis=axes, keepdims=True)
+    mean = execute("Sum", x * wide, axis=axes, keepdims=True) / total
+    variance = execute("Sum", wide * execute("SquaredDifference", x, mean), axis=axes, keepdims=True) / total
+    if keepdims:
+        return mean, variance
+    axes = list(axes) if isinstance(axes, (list, tuple)) else [axes]
+    return execute("Squeeze", mean, axis=axes), execute("Squeeze", variance, axis=axes)
+
+
+def batch_norm_with_global_normalization(
+    input, mean, variance, beta, gamma, variance_epsilon, scale_after_normalization, name=None
+):
+    """Batch normalisation; without the scale where that is asked for."""
+    return batch_normalization(input, mean, variance, beta, gamma if scale_after_normalization else None,
+                               variance_epsilon)  # fmt: skip
+
+
+def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
+    """Every value over a power of the squares of the channels near it."""
+    x = convert_to_tensor(input)
+    channels = x.shape[-1]
+    squares = execute("Pad", execute("Square", x), [[0, 0]] * (x.shape.rank - 1) + [[depth_radius, depth_radius]])
+    sums = squares[..., 0:channels]
+    for k in range(1, 2 * depth_radius + 1):
+        sums = sums + squares[..., k : k + channels]
+    return x / execute("Pow", bias + alpha * sums, convert_to_tensor(float(beta), x.dtype))
+
+
+def atrous_conv2d(value, filters, rate, padding, name=None):
+    """Convolution with holes."""
+    return conv2d(value, filters, strides=1, padding=padding, dilations=rate)
+
+
+def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
+    """The transposed convolution with holes."""
+    if rate == 1:
+        return conv2d_transpose(value, filters, output_shape, strides=1, padding=padding)
+    # Holes in the filter are zeros between its rows and columns.
+    filters = convert_to_tensor(filters)
+    height, width, *rest = filters.shape.as_list()
+    wide = execute("Reshape", filters, [height, 1, width, 1, *rest])
+    wide = execute("Pad", wide, [[0, 0], [0, rate - 1], [0, 0], [0, rate - 1], [0, 0], [0, 0]])
+    wide = execute("Reshape", wide, [height * rate, width * rate, *rest])
+    wide = wide[: (height - 1) * rate + 1, : (width - 1) * rate + 1]
+    return conv2d_transpose(value, wide, output_shape, strides=1, padding=padding)
+
+
+def max_pool_with_argmax(
+    input, ksize, strides, padding, data_format="NHWC", output_dtype=int64, include_batch_in_index=False, name=None
+):
+    """The largest value of each window, and its flat position in the image."""
+    from tandem._core import as_dtype
+    from tandem.ops.image_measure import extract_patches
+    from tandem.ops.array import range as range_
+
+    x = convert_to_tensor(input)
+    sizes, steps = ([1, *(v if isinstance(v, (list, tuple)) else [v, v]), 1] if not (
+        isinstance(v, (list, tuple)) and len(v) == 4) else list(v) for v in (ksize, strides))  # fmt: skip
+    batch, height, width, channels = x.shape.as_list()
+    places = execute("Reshape", range_(height * width), [1, height, width, 1])
+    # A border gets a value that is never the largest, by marking what is inside.
+    inside = extract_patches(execute("OnesLike", places), sizes, steps, [1, 1, 1, 1], padding)
+    windows = extract_patches(places, sizes, steps, [1, 1, 1, 1], padding)
+    patches = extract_patches(x, sizes, steps, [1, 1, 1, 1], padding)
+    count = sizes[1] * sizes[2]
+    _, out_h, out_w, _ = windows.shape.as_list()
+    patches = execute("Reshape", patches, [-1, out_h, out_w, count, channels])
+    keep = execute("Reshape", execute("Equal", inside, 1), [1, out_h, out_w, count, 1])
+    patches = execute("SelectV2", keep, patches, convert_to_tensor(x.dtype.min, x.dtype))
+    best = execute("ArgMax", patches, axis=3, output_type=int32)
+    windows = execute("BroadcastTo", windows, execute("Shape", patches)[:4])
+    pixel = execute("GatherV2", windows, best, axis=3, batch_dims=3)
+    flat = execute("Cast", pixel, dtype=int64) * channels + execute("Cast", range_(channels), dtype=int64)
+    if include_batch_in_index:
+        rows = execute("Cast", range_(execute("Shape", x)[0]), dtype=int64)
+        flat = flat + execute("Reshape", rows * (height * width * channels), [-1, 1, 1, 1])
+    return execute("Max", patches, axis=[3]), execute("Cast", flat, dtype=as_dtype(output_dtype))
+
+
+def isotonic_regression(inputs, decreasing=True, axis=-1):
+    """The nearest monotone sequence in the sense of squares, and the segment of each element."""
+    import numpy as np
+
+    x = convert_to_tensor(inputs)
+    values = np.moveaxis(x.numpy().astype(np.float64), axis, -1)
+    fitted, segments = np.empty_like(values), np.empty(values.shape, np.int32)
+    for place in np.ndindex(values.shape[:-1]):
+        row = values[place] if not decreasing else -values[place]
+        blocks = []  # (mean, size): pool adjacent violators
+        for v in row:
+            blocks.append((v, 1))
+            while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+                (a, m), (b, n) = blocks[-2:]
+                blocks[-2:] = [((a * m + b * n) / (m + n), m + n)]
+        out = np.concatenate([np.full(n, v) for v, n in blocks])
+        fitted[place] = -out if decreasing else out
+        segments[place] = np.concatenate([np.full(n, i) for i, (_, n) in enumerate(blocks)])
+    back = lambda a: np.moveaxis(a, -1, axis)  # noqa: E731
+    return convert_to_tensor(back(fitted), x.dtype), convert_to_tensor(back(segments), int32)
+
+
+def embedding_lookup_sparse(
+    params, sp_ids, sp_weights, combiner=None, max_norm=None, name=None, allow_fast_lookup=False
+):
+    """Rows of a table, combined for each row of ids."""
+    from tandem.ops.nn import embedding_lookup
+
+    combiner = combiner or "mean"
+    if combiner not in ("mean", "sqrtn", "sum"):
+        raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner}")
+    if hasattr(sp_ids, "row_splits"):
+        ids, rows = sp_ids.values, execute("Cast", sp_ids.value_rowids(), dtype=int32)
+    else:
+        ids, rows = sp_ids.values, execute("Cast", sp_ids.indices[:, 0], dtype=int32)
+    count = execute("Max", rows) + 1
+    if not hasattr(sp_ids, "row_splits"):
+        count = execute("Cast", sp_ids.dense_shape[0], dtype=int32)
+    found = embedding_lookup(params, ids, max_norm=max_norm)
+    if sp_weights is None:
+        weights = execute("OnesLike", execute("Cast", ids, dtype=found.dtype))
+    else:
+        weights = execute("Cast", sp_weights.values, dtype=found.dtype)
+    sums = execute("UnsortedSegmentSum", found * weights[:, None], rows, count)
+    if combiner == "sum":
+        return sums
+    scale = weights if combiner == "mean" else execute("Square", weights)
+    total = execute("UnsortedSegmentSum", scale, rows, count)
+    if combiner == "sqrtn":
+        total = execute("Sqrt", total)
+    return execute("DivNoNan", sums, total[:, None])
+
+
+def safe_embedding_lookup_sparse(
+    embedding_weights, sparse_ids, sparse_weights=None, combiner="mean", default_id=None, max_norm=None, name=None,
+    allow_fast_lookup=False,
+):  # fmt: skip
+    """As embedding_lookup_sparse; rows without ids are zeros."""
+    return embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights, combiner, max_norm)
+
+
+def collapse_repeated(labels, seq_length, name=None):
+    """Sequences in which equal neighbours are one, and their lengths."""
+    from tandem.ops.array import sequence_mask
+
+    labels = convert_to_tensor(labels)
+    lengths = convert_to_tensor(seq_length, int32)
+    longest = labels.shape[1]
+    changed = execute("ConcatV2", [execute("OnesLike", labels[:, :1]) > 0, labels[:, 1:] != labels[:, :-1]], axis=1)
+    keep = execute("LogicalAnd", changed, sequence_mask(lengths, longest))
+    counts = execute("Sum", execute("Cast", keep, dtype=int32), axis=[1])
+    flat = execute("GatherNd", labels, execute("Where", keep))
+    places = execute("Where", sequence_mask(counts, longest))
+    out = execute("ScatterNd", execute("Cast", places, dtype=int32), flat, execute("Shape", labels))
+    return out[:, : int(execute("Max", counts))], counts
+
+
+def _morph(value, filters, strides, padding, dilations, sign):
+    from tandem.ops.image_measure import extract_patches
+
+    x, filters = convert_to_tensor(value), convert_to_tensor(filters)
+    height, width, channels = filters.shape.as_list()
+    sizes = [1, height, width, 1]
+    low = convert_to_tensor(-1e30 if x.dtype is float32 else x.dtype.min, x.dtype)
+    inside = extract_patches(execute("OnesLike", x), sizes, strides, dilations, padding)
+    patches = extract_patches(x * sign, sizes, strides, dilations, padding)
+    patches = execute("SelectV2", execute("Equal", inside, convert_to_tensor(1, x.dtype)), patches, low)
+    _, out_h, out_w, _ = patches.shape.as_list()
+    grid = execute("Reshape", patches, [-1, out_h, out_w, height * width, channels])
+    kernel = execute("ReverseV2", filters, axis=[0, 1]) if sign < 0 else filters
+    return execute("Max", grid + execute("Reshape", kernel, [height * width, channels]), axis=[3]) * sign
+
+
+def dilation2d(input, filters, strides, padding, data_format, dilations, name=None):
+    """Grey-scale dilation: the largest sum with the filter."""
+    return _morph(input, filters, strides, padding, dilations, 1)
+
+
+def erosion2d(value, filters, strides, padding, data_format, dilations, name=None):
+    """Grey-scale erosion: the smallest difference to the filter."""
+    return _morph(value, filters, strides, padding, dilations, -1)
+
+
+def space_to_batch(input, block_shape, paddings, name=None):
+    """Blocks of places moved into the batch."""
+    from tandem._support import flat_ints
+
+    return execute("SpaceToBatchND", input, block_shape=block_shape, paddings=flat_ints(paddings))

@@ -1,0 +1,310 @@
+"""tf.signal: Fourier transforms, frames of signals, windows and mel scales."""
+
+import functools
+import math
+
+import numpy as np
+
+from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import float32, int32
+from tandem.ops.math import matmul
+
+
+def _lengths(x, fft_length, dims):
+    if fft_length is None:
+        return execute("Shape", x)[-dims:]
+    return convert_to_tensor(fft_length, int32)
+
+
+def _real(op, dims):
+    def rfft(input_tensor, fft_length=None, name=None):
+        x = convert_to_tensor(input_tensor, None, float32)
+        return execute(op, x, _lengths(x, fft_length, dims))
+
+    rfft.__doc__ = "Fourier transform of real numbers: the half that says all."
+    rfft.__name__ = op.lower()
+    return rfft
+
+
+def _back(op, dims):
+    def irfft(input_tensor, fft_length=None, name=None):
+        x = convert_to_tensor(input_tensor, None, as_dtype("complex64"))
+        if fft_length is None:
+            sizes = execute("Shape", x)[-dims:]
+            last = execute("Maximum", (sizes[-1:] - 1) * 2, 0)
+            fft_length = last if dims == 1 else execute("ConcatV2", [sizes[:-1], last], axis=0)
+        return execute(op, x, convert_to_tensor(fft_length, int32))
+
+    irfft.__doc__ = "Real numbers from half of their Fourier transform."
+    irfft.__name__ = op.lower()
+    return irfft
+
+
+rfft, rfft2d, rfft3d = _real("RFFT", 1), _real("RFFT2D", 2), _real("RFFT3D", 3)
+irfft, irfft2d, irfft3d = _back("IRFFT", 1), _back("IRFFT2D", 2), _back("IRFFT3D", 3)
+
+
+def _axes(x, axes):
+    if axes is None:
+        return list(range(x.shape.rank))
+    return [int(a) for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
+
+
+def fftshift(x, axes=None, name=None):
+    """Moves frequency zero to the middle."""
+    x = convert_to_tensor(x)
+    axes = _axes(x, axes)
+    return execute("Roll", x, shift=[x.shape[a] // 2 for a in axes], axis=axes)
+
+
+def ifftshift(x, axes=None, name=None):
+    """Undoes fftshift."""
+    x = convert_to_tensor(x)
+    axes = _axes(x, axes)
+    return execute("Roll", x, shift=[-(x.shape[a] // 2) for a in axes], axis=axes)
+
+
+# ---- Windows
+
+
+def _raised_cosine(length, periodic, dtype, a, b):
+    n = int(length)
+    dtype = as_dtype(dtype)
+    if not dtype.is_floating:
+        raise ValueError(f"dtype must be a floating point type. Found {dtype!r}")
+    if n == 1:
+        return convert_to_tensor([1.0], dtype)
+    # TensorFlow's windows of odd lengths are symmetric whatever is asked for.
+    over = n if periodic and n % 2 == 0 else n - 1
+    return convert_to_tensor(a - b * np.cos(2 * np.pi * np.arange(n) / over), dtype)
+
+
+def hann_window(window_length, periodic=True, dtype=float32, name=None):
+    """Hann's window."""
+    return _raised_cosine(window_length, periodic, dtype, 0.5, 0.5)
+
+
+def hamming_window(window_length, periodic=True, dtype=float32, name=None):
+    """Hamming's window."""
+    return _raised_cosine(window_length, periodic, dtype, 0.54, 0.46)
+
+
+def kaiser_window(window_length, beta=12.0, dtype=float32, name=None):
+    """Kaiser's window."""
+    return convert_to_tensor(np.kaiser(int(window_length), float(beta)), as_dtype(dtype))
+
+
+def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=float32, name=None):
+    """The window made of sums of Kaiser's."""
+    half = int(window_length) // 2
+    kaiser = np.kaiser(half + 1, float(beta))
+    rising = np.sqrt(np.cumsum(kaiser[:half]) / np.sum(kaiser))
+    return convert_to_tensor(np.concatenate([rising, rising[::-1]]), as_dtype(dtype))
+
+
+def vorbis_window(window_length, dtype=float32, name=None):
+    """The power-complementary window of Vorbis."""
+    n = int(window_length)
+    inner = np.sin(np.pi / n * (np.arange(n) + 0.5))
+    return convert_to_tensor(np.sin(np.pi / 2 * inner * inner), as_dtype(dtype))
+
+
+# ---- Frames
+
+
+def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
+    """Overlapping pieces of a signal, in a new dimension."""
+    signal = convert_to_tensor(signal)
+    axis = axis % signal.shape.rank
+    length, step, size = int(frame_length), int(frame_step), signal.shape[axis]
+    if pad_end:
+        count = -(-size // step)
+        missing = max(0, length + step * (count - 1) - size)
+        paddings = [[0, 0]] * axis + [[0, missing]] + [[0, 0]] * (signal.shape.rank - axis - 1)
+        signal = execute("PadV2", signal, paddings, convert_to_tensor(pad_value, signal.dtype))
+    else:
+        count = max(0, 1 + (size - length) // step)
+    places = np.arange(count)[:, None] * step + np.arange(length)[None, :]
+    return execute("GatherV2", signal, places.astype(np.int32), axis=axis)
+
+
+def overlap_and_add(signal, frame_step, name=None):
+    """The sum of frames, each a step later than the one before."""
+    signal = convert_to_tensor(signal)
+    step = int(frame_step)
+    frames, length = signal.shape[-2], signal.shape[-1]
+    total = step * (frames - 1) + length
+    places = (np.arange(frames)[:, None] * step + np.arange(length)[None, :]).reshape(-1).astype(np.int32)
+    outer = signal.shape.as_list()[:-2]
+    flat = execute("Reshape", signal, [-1, frames * length])
+    sums = execute("UnsortedSegmentSum", execute("Transpose", flat, perm=[1, 0]), places, total)
+    return execute("Reshape", execute("Transpose", sums, perm=[1, 0]), [*outer, total])
+
+
+def _enclosing_power_of_two(value):
+    return 1 if value < 1 else 2 ** math.ceil(math.log2(value))
+
+
+def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None):
+    """Fourier transforms of overlapping pieces of a signal."""
+    signals = convert_to_tensor(signals, None, float32)
+    length = int(frame_length)
+    size = _enclosing_power_of_two(length) if fft_length is None else int(fft_length)
+    pieces = frame(signals, length, frame_step, pad_end=pad_end)
+    if window_fn is not None:
+        pieces = pieces * window_fn(length, dtype=pieces.dtype)
+    return rfft(pieces, [size])
+
+
+def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None):
+    """The signal from the Fourier transforms of its pieces."""
+    stfts = convert_to_tensor(stfts)
+    length = int(frame_length)
+    size = _enclosing_power_of_two(length) if fft_length is None else int(fft_length)
+    pieces = irfft(stfts, [size])[..., :length]
+    if size < length:
+        pieces = execute("Pad", pieces, [[0, 0]] * (pieces.shape.rank - 1) + [[0, length - size]])
+    if window_fn is not None:
+        pieces = pieces * window_fn(length, dtype=pieces.dtype)
+    return overlap_and_add(pieces, frame_step)
+
+
+def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None):
+    """The window that undoes another one when frames are added up."""
+
+    def window(frame_length, dtype=float32):
+        length, step = int(frame_length), int(frame_step)
+        forward = forward_window_fn(length, dtype=dtype).numpy()
+        overlaps = -(-length // step)
+        squares = np.pad(np.square(forward), [0, overlaps * step - length]).reshape(overlaps, step)
+        total = np.tile(squares.sum(0, keepdims=True), [overlaps, 1]).reshape(-1)[:length]
+        return convert_to_tensor(forward / total, as_dtype(dtype))
+
+    return window
+
+
+# ---- Cosine transforms
+
+
+def _check_norm(norm):
+    if norm not in (None, "ortho"):
+        raise ValueError(f"Unknown normalization. Supported normalization: None, 'ortho'. Got {norm}")
+
+
+def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
+    """Discrete cosine transform, types one to four."""
+    _check_norm(norm)
+    x = convert_to_tensor(input, None, float32)
+    if n is not None:
+        x = _fit_last(x, int(n))
+    size = x.shape[-1]
+    k, m = np.arange(size)[:, None], np.arange(size)[None, :]  # position, frequency
+    if type == 1:
+        weights = np.where((k == 0) | (k == size - 1), 1.0, 2.0)
+        matrix = weights * np.cos(np.pi * k * m / max(size - 1, 1))
+        if norm == "ortho":
+            raise ValueError("Type-I DCT does not support normalization")
+    elif type == 2:
+        matrix = 2 * np.cos(np.pi * (2 * k + 1) * m / (2 * size))
+        if norm == "ortho":
+            matrix = matrix * np.sqrt(0.5 / size) * np.where(m == 0, np.sqrt(0.5), 1.0)
+    elif type == 3:
+        if norm == "ortho":
+            matrix = np.sqrt(2 / size) * np.where(k == 0, np.sqrt(0.5), 1.0) * np.cos(np.pi * k * (2 * m + 1) / (2 * size))
+        else:
+            matrix = np.where(k == 0, 1.0, 2.0) * np.cos(np.pi * k * (2 * m + 1) / (2 * size))
+    elif type == 4:
+        matrix = 2 * np.cos(np.pi * (2 * k + 1) * (2 * m + 1) / (4 * size))
+        if norm == "ortho":
+            matrix = matrix * np.sqrt(0.5 / size)
+    else:
+        raise ValueError(f"Types I, II, III and IV (I)DCT are supported, got {type}.")
+    return _last_product(x, matrix)
+
+
+def idct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
+    """Inverse cosine transform, up to TensorFlow's factor."""
+    return dct(input, type={1: 1, 2: 3, 3: 2, 4: 4}.get(type, type), n=n, axis=axis, norm=norm)
+
+
+def _last_product(x, matrix):
+    flat = execute("Reshape", x, [-1, x.shape[-1]])
+    product = matmul(flat, convert_to_tensor(matrix, x.dtype))
+    return execute("Reshape", product, [*x.shape.as_list()[:-1], matrix.shape[1]])
+
+
+def _fit_last(x, n):
+    there = x.shape[-1]
+    if n <= there:
+        return x[..., :n]
+    return execute("Pad", x, [[0, 0]] * (x.shape.rank - 1) + [[0, n - there]])
+
+
+def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=None, name=None):
+    """Modified cosine transform of pieces that overlap by half."""
+    _check_norm(norm)
+    length = int(frame_length)
+    half = length // 2
+    pieces = frame(signals, length, half, pad_end=pad_end)
+    if window_fn is not None:
+        pieces = pieces * window_fn(length, dtype=pieces.dtype)
+    else:
+        pieces = pieces * (1.0 / math.sqrt(2.0))
+    quarter = half // 2
+    a, b, c, d = (pieces[..., i * quarter : (i + 1) * quarter] for i in range(4))
+    turned = lambda v: execute("ReverseV2", v, axis=[-1])  # noqa: E731
+    folded = execute("ConcatV2", [-turned(c) - d, a - turned(b)], axis=-1)
+    return dct(folded, type=4, norm=norm)
+
+
+def inverse_mdct(mdcts, window_fn=vorbis_window, norm=None, name=None):
+    """The signal from the modified cosine transforms of its pieces."""
+    _check_norm(norm)
+    mdcts = convert_to_tensor(mdcts)
+    half = mdcts.shape[-1]
+    back = idct(mdcts, type=4, norm=norm)
+    if norm is None:
+        back = back * (0.5 / half)
+    first, second = back[..., : half // 2], back[..., half // 2 :]
+    turned = lambda v: execute("ReverseV2", v, axis=[-1])  # noqa: E731
+    pieces = execute("ConcatV2", [second, -turned(second), -turned(first), -first], axis=-1)
+    if window_fn is not None:
+        pieces = pieces * window_fn(2 * half, dtype=pieces.dtype)
+    else:
+        pieces = pieces * (1.0 / math.sqrt(2.0))
+    return overlap_and_add(pieces, half)
+
+
+# ---- Mel scale
+
+
+@functools.lru_cache(maxsize=8)
+def _mel_matrix(bins, spectrum, rate, low, high):
+    mel = lambda f: 1127.0 * np.log(1.0 + f / 700.0)  # noqa: E731
+    centres = mel(np.linspace(0.0, rate / 2.0, spectrum)[1:])[:, None]
+    edges = np.linspace(mel(low), mel(high), bins + 2)
+    lower, middle, upper = (e[None, :] for e in (edges[:-2], edges[1:-1], edges[2:]))
+    rising, falling = (centres - lower) / (middle - lower), (upper - centres) / (upper - middle)
+    return np.pad(np.maximum(0.0, np.minimum(rising, falling)), [[1, 0], [0, 0]])
+
+
+def linear_to_mel_weight_matrix(
+    num_mel_bins=20, num_spectrogram_bins=129, sample_rate=8000, lower_edge_hertz=125.0, upper_edge_hertz=3800.0,
+    dtype=float32, name=None,
+):  # fmt: skip
+    """A matrix from linear frequencies to mel bands."""
+    rate = float(sample_rate)
+    if lower_edge_hertz < 0.0 or lower_edge_hertz >= upper_edge_hertz or upper_edge_hertz > rate / 2:
+        raise ValueError(
+            f"Edges must hold 0 <= lower < upper <= sample_rate / 2, got {lower_edge_hertz} and {upper_edge_hertz}."
+        )
+    matrix = _mel_matrix(int(num_mel_bins), int(num_spectrogram_bins), rate, float(lower_edge_hertz), float(upper_edge_hertz))
+    return convert_to_tensor(matrix, as_dtype(dtype))
+
+
+def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
+    """Mel-frequency cepstral coefficients."""
+    x = convert_to_tensor(log_mel_spectrograms)
+    if x.shape[-1] == 0:
+        raise ValueError(f"num_mel_bins must be positive. Got: {x}")
+    return dct(x, type=2) * (1.0 / math.sqrt(x.shape[-1] * 2.0))

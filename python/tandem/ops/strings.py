@@ -1,0 +1,192 @@
+"""tf.strings, where TensorFlow's function is more than one op."""
+
+from tandem import _core
+from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import float32, int32, int64, string
+
+
+def _text(value):
+    """A string argument as Python text; one that is a tensor must be known."""
+    if isinstance(value, _core.Tensor):
+        value = _core.static_value(value)
+        if value is None:
+            raise NotImplementedError("Tandem needs this string to be known when the function is traced.")
+        value = value.item() if hasattr(value, "item") else value
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
+def join(inputs, separator="", name=None):
+    """Joins strings elementwise."""
+    return execute("StringJoin", [convert_to_tensor(x, string) for x in inputs], separator=separator)
+
+
+def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
+    """Joins all strings along axes, the first axis outermost."""
+    x = convert_to_tensor(inputs, string)
+    if isinstance(axis, (list, tuple)) and not axis:
+        return execute("Identity", x)
+    return execute("ReduceJoin", x, axis=axis, keepdims=keepdims, separator=separator)
+
+
+def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=None):
+    """Joins the strings of each segment."""
+    x, ids = convert_to_tensor(inputs, string), convert_to_tensor(segment_ids)
+    if x.shape.rank != 1 or ids.shape.rank != 1:
+        raise NotImplementedError("tf.strings.unsorted_segment_join takes vectors in Tandem.")
+    count = int(num_segments)
+    parts = execute("DynamicPartition", x, execute("Cast", ids, dtype=int32), num_partitions=count)
+    return execute("Pack", [execute("ReduceJoin", part, separator=separator) for part in parts], axis=0)
+
+
+def substr(input, pos, len, unit="BYTE", name=None):
+    """Parts of strings; position and length broadcast."""
+    x = convert_to_tensor(input, string)
+    pos = convert_to_tensor(pos)
+    len = convert_to_tensor(len, pos.dtype)
+    shapes = [t.shape for t in (pos, len) if t.shape.rank != 0 and t.shape != x.shape]
+    if shapes:
+        both = execute("Shape", x)
+        for t in (pos, len):
+            both = execute("BroadcastArgs", both, execute("Shape", t))
+        x, pos, len = (execute("BroadcastTo", t, both) for t in (x, pos, len))
+    return execute("Substr", x, pos, len, unit=unit)
+
+
+def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
+    """Replaces what matches an RE2 pattern."""
+    return execute(
+        "StaticRegexReplace", convert_to_tensor(input, string), pattern=_text(pattern), rewrite=_text(rewrite),
+        replace_global=replace_global,
+    )  # fmt: skip
+
+
+def regex_full_match(input, pattern, name=None):
+    """Whether strings match an RE2 pattern as a whole."""
+    return execute("StaticRegexFullMatch", convert_to_tensor(input, string), pattern=_text(pattern))
+
+
+def to_number(input, out_type=float32, name=None):
+    """The numbers that strings spell."""
+    return execute("StringToNumber", convert_to_tensor(input, string), out_type=as_dtype(out_type))
+
+
+def format(template, inputs, placeholder="{}", summarize=3, name=None):
+    """A text with tensors put in at placeholders."""
+    if not isinstance(inputs, (list, tuple)):
+        inputs = [inputs]
+    wanted = template.count(placeholder)
+    if wanted != len(inputs):
+        raise ValueError(
+            f"The template expects {wanted} tensors, but the inputs only has {len(inputs)}. Please ensure the number "
+            "of placeholders in template matches inputs length."
+        )
+    tensors = [convert_to_tensor(x) for x in inputs]
+    return execute("StringFormat", tensors, text=template, placeholder=placeholder, summarize=summarize)
+
+
+def _ragged(values, splits, x):
+    """The ragged result of cutting each string of x; a vector when x is one string."""
+    from tandem.framework.ragged import RaggedTensor
+
+    if x.shape.rank == 0:
+        return values
+    result = RaggedTensor.from_row_splits(values, splits, validate=False)
+    if x.shape.rank > 1:
+        result = result.with_outer_dimensions(x)
+    return result
+
+
+def split(input, sep=None, maxsplit=-1, name=None):
+    """The parts of strings between separators, white space when there is none."""
+    x = convert_to_tensor(input, string)
+    flat = execute("Reshape", x, [-1])
+    indices, values, shape = execute("StringSplitV2", flat, "" if sep is None else sep, maxsplit=maxsplit)
+    if x.shape.rank == 0:
+        return values
+    from tandem.framework.ragged import RaggedTensor
+
+    result = RaggedTensor.from_value_rowids(values, indices[:, 0], nrows=shape[0], validate=False)
+    return result.with_outer_dimensions(x) if x.shape.rank > 1 else result
+
+
+def bytes_split(input, name=None):
+    """The bytes of strings, each as a string."""
+    x = convert_to_tensor(input, string)
+    flat = execute("Reshape", x, [-1])
+    lengths = execute("Cast", execute("StringLength", flat), dtype=int64)
+    ends = execute("Cumsum", lengths, axis=0)
+    splits = execute("ConcatV2", [convert_to_tensor([0], int64), ends], axis=0)
+    rows = execute("Repeat", flat, lengths, axis=0)
+    count = execute("Range", convert_to_tensor(0, int64), splits[-1], convert_to_tensor(1, int64))
+    at = count - execute("Repeat", splits[:-1], lengths, axis=0)
+    values = execute("Substr", rows, at, execute("OnesLike", at), unit="BYTE")
+    return _ragged(values, splits, x)
+
+
+def _decoded(input, input_encoding, errors, replacement_char):
+    x = convert_to_tensor(input, string)
+    flat = execute("Reshape", x, [-1])
+    splits, points, offsets = execute(
+        "UnicodeDecodeWithOffsets", flat, input_encoding=input_encoding.upper(), errors=errors,
+        replacement_char=replacement_char,
+    )  # fmt: skip
+    return x, splits, points, offsets
+
+
+def unicode_decode(
+    input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
+):
+    """The code points of strings."""
+    x, splits, points, _ = _decoded(input, input_encoding, errors, replacement_char)
+    return _ragged(points, splits, x)
+
+
+def unicode_decode_with_offsets(
+    input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None
+):
+    """The code points of strings and where each begins."""
+    x, splits, points, offsets = _decoded(input, input_encoding, errors, replacement_char)
+    return _ragged(points, splits, x), _ragged(offsets, splits, x)
+
+
+def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):
+    """Strings of code points; the last dimension goes away."""
+    options = {"output_encoding": output_encoding.upper(), "errors": errors, "replacement_char": replacement_char}
+    if hasattr(input, "row_splits"):
+        splits = execute("Cast", input.row_splits, dtype=int64)
+        return execute("UnicodeEncode", input.values, splits, **options)
+    x = convert_to_tensor(input, int32)
+    outer = execute("Shape", x)[:-1]
+    flat = execute("Reshape", x, [-1])
+    rows, width = int(execute("Prod", outer)) if x.shape.rank > 1 else 1, int(execute("Shape", x)[-1])
+    splits = convert_to_tensor([i * width for i in range(rows + 1)], int64)
+    return execute("Reshape", execute("UnicodeEncode", flat, splits, **options), outer)
+
+
+def _split_characters(input, input_encoding, errors, replacement_char):
+    x, splits, points, offsets = _decoded(input, input_encoding, errors, replacement_char)
+    ends = execute("Range", *(convert_to_tensor(v, int64) for v in (0, execute("Size", points, out_type=int64) + 1, 1)))
+    encoding = input_encoding.upper()
+    values = execute("UnicodeEncode", points, ends, output_encoding=encoding, errors="replace")
+    return _ragged(values, splits, x), _ragged(offsets, splits, x)
+
+
+def unicode_split(input, input_encoding, errors="replace", replacement_char=65533, name=None):
+    """The characters of strings, each as a string."""
+    return _split_characters(input, input_encoding, errors, replacement_char)[0]
+
+
+def unicode_split_with_offsets(input, input_encoding, errors="replace", replacement_char=65533, name=None):
+    """The characters of strings and where each begins."""
+    return _split_characters(input, input_encoding, errors, replacement_char)
+
+
+def unicode_transcode(
+    input, input_encoding, output_encoding, errors="replace", replacement_char=65533,
+    replace_control_characters=False, name=None,
+):  # fmt: skip
+    """Strings in another encoding."""
+    return execute(
+        "UnicodeTranscode", convert_to_tensor(input, string), input_encoding=input_encoding.upper(),
+        output_encoding=output_encoding.upper(), errors=errors, replacement_char=replacement_char,
+    )  # fmt: skip
