@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-python test-asan test-tsan bench-eager bench-step bench-python format check docs release clean
+.PHONY: help setup build demo test test-python test-keras test-asan test-tsan bench-eager bench-step bench-fit bench-gpu bench-python format check docs release clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -21,18 +21,22 @@ build: setup ## build the library, the command and the tests (PRESET=dev, TARGET
 	@$(MAKE) --no-print-directory build/$(PRESET)/build.ninja
 	@cmake --build build/$(PRESET) --parallel $(JOBS) $(addprefix --target ,$(TARGETS))
 
-demo: ## show the CPU and a second device working at the same time
-	@$(MAKE) --no-print-directory build PRESET=dev TARGETS="demo tandem_cli"
+demo: ## show the CPU and a second device working at the same time, from C++ and in a TensorFlow script
+	@$(MAKE) --no-print-directory build PRESET=dev TARGETS="demo tandem_cli tandem_python"
 	@if ! { [ -e build/dev/lib/libtandem_cuda.so ] && nvidia-smi -L >/dev/null 2>&1; }; then \
 	  export TANDEM_EMULATE_GPUS="$${TANDEM_EMULATE_GPUS:-1}"; \
 	fi; \
-	build/dev/bin/demo
+	build/dev/bin/demo && PYTHONPATH=build/dev/python .venv/bin/python -m tandem run examples/cpu_and_gpu.py
 
 test: ## build, run all tests (the asynchronous ones under TSan too), check format and layers
 	@tools/run-tests dev python tsan checks
 
 test-python: ## build, and run the tests of the Python package alone
 	@tools/run-tests python
+
+test-keras: ## Keras's own tests on Tandem, in an environment of their own (ARGS="--only=layers/core")
+	@$(MAKE) --no-print-directory build PRESET=dev TARGETS=tandem_python
+	@tools/keras-tests/run $(ARGS)
 
 test-asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/run-tests asan
@@ -47,6 +51,14 @@ bench-eager: ## eager execution beside PyTorch and TensorFlow (ARGS="--quick --c
 bench-step: ## training steps beside TensorFlow, JAX and PyTorch (ARGS="--quick --cases=mlp,cnn")
 	@$(MAKE) --no-print-directory build PRESET=release TARGETS=bench_step
 	@bench/step/run.py $(ARGS)
+
+bench-fit: ## training of Keras models beside TensorFlow, JAX and PyTorch (ARGS="--quick --cases=mlp")
+	@$(MAKE) --no-print-directory build PRESET=release TARGETS=tandem_python
+	@bench/fit/run.py $(ARGS)
+
+bench-gpu: ## training steps on a GPU beside PyTorch and JAX (ARGS="--quick --cases=mlp,cnn")
+	@$(MAKE) --no-print-directory build PRESET=release TARGETS="bench_step tandem_cuda"
+	@bench/gpu/run.py $(ARGS)
 
 bench-python: ## small eager ops from Python beside PyTorch and TensorFlow
 	@$(MAKE) --no-print-directory build PRESET=release TARGETS=tandem_python
