@@ -1,10 +1,14 @@
 // Tandem's worker of `make bench-step`: one training step with Adam of each model.
 // common/worker.h has the protocol; a case also answers with the losses of its first
 // steps and with what the step became.
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <ctime>
 
 #include "common/worker.h"
 #include "models.h"
+#include "run/function_access.h"
 #include "tandem/function.h"
 #include "tandem/train.h"
 
@@ -56,44 +60,59 @@ struct Training {
   }
 };
 
-/// Steps that are recorded, one after the other: what one of them takes and what its
-/// kernels take of that, by the same clock. The difference is an upper bound of what the
-/// library adds, since recording itself is in it. The median of a few batches of steps.
-template <class Step>
-std::string kernel_times(const Step& step) {
-  struct Batch {
-    double step_ns = 0, kernel_ns = 0;
-    int64_t kernels = 0;
-    double overhead() const { return step_ns - kernel_ns; }
+double thread_ns(const std::function<void(int64_t)>& body, int64_t n) {
+  const auto now = [] {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
   };
-  constexpr size_t kMost = 7;
-  constexpr int64_t kSteps = 10;
-  constexpr double kBudgetNs = 200e6;
-  std::vector<Batch> batches;
-  for (double spent = 0; batches.size() < kMost && spent < kBudgetNs;) {
-    td::start_recording();
-    const double took = bench::time_ns(
-        [&](int64_t n) {
-          for (int64_t i = 0; i < n; ++i) step().wait();
-        },
-        kSteps);
-    Batch batch{.step_ns = took / kSteps};
-    for (const td::RecordedEvent& e : td::stop_recording()) {
-      if (e.kind != "op") continue;
-      batch.kernel_ns += (e.end - e.begin) * 1e9 / kSteps;
-      ++batch.kernels;
-    }
-    batch.kernels /= kSteps;
-    batches.push_back(batch);
-    spent += took;
+  const double begin = now();
+  body(n);
+  return now() - begin;
+}
+
+/// What the library adds to a step: whole steps, and the bare launches of the same
+/// prepared kernels in the same order on the same memory, in turns, so that both find the
+/// same caches and the same machine. By the calling thread's processor time: what the
+/// library adds is its work, and what others do on the machine meanwhile does not count.
+/// The median over rounds of the difference, and half the distance between its quartiles.
+template <class Step>
+std::string overheads(const Step& step, const td::Function& function,
+                      const std::array<Tensor, 2>& arguments) {
+  constexpr size_t kMost = 41;
+  constexpr double kBudgetNs = 4e9;
+  constexpr double kRoundNs = 5e6;
+  if (!td::FunctionAccess::replay_kernels(function, arguments, 1)) return "{}";
+  const auto steps = [&](int64_t n) {
+    for (int64_t i = 0; i < n; ++i) step().wait();
+  };
+  const auto kernels = [&](int64_t n) {
+    td::FunctionAccess::replay_kernels(function, arguments, n);
+  };
+  const double once = std::max(1.0, thread_ns(steps, 3) / 3);
+  const auto n = std::max<int64_t>(1, static_cast<int64_t>(kRoundNs / once));
+  std::vector<double> whole, bare, difference;
+  for (double spent = 0; difference.size() < kMost && spent < kBudgetNs;) {
+    // Whoever comes first in a round is not always the same.
+    const bool steps_first = difference.size() % 2 == 0;
+    double a = 0, b = 0;
+    if (steps_first) a = thread_ns(steps, n);
+    b = thread_ns(kernels, n);
+    if (!steps_first) a = thread_ns(steps, n);
+    spent += a + b;
+    whole.push_back(a / static_cast<double>(n));
+    bare.push_back(b / static_cast<double>(n));
+    difference.push_back((a - b) / static_cast<double>(n));
   }
-  const auto middle = batches.begin() + static_cast<int64_t>(batches.size() / 2);
-  std::nth_element(
-      batches.begin(), middle, batches.end(),
-      [](const Batch& a, const Batch& b) { return a.overhead() < b.overhead(); });
+  const auto quantile = [](std::vector<double> v, double q) {
+    std::sort(v.begin(), v.end());
+    return v[static_cast<size_t>(q * static_cast<double>(v.size() - 1))];
+  };
   std::ostringstream out;
-  out << "{\"step_ns\": " << middle->step_ns << ", \"ns\": " << middle->kernel_ns
-      << ", \"count\": " << middle->kernels << '}';
+  out << "{\"step_ns\": " << quantile(whole, 0.5) << ", \"ns\": " << quantile(bare, 0.5)
+      << ", \"overhead_ns\": " << quantile(difference, 0.5) << ", \"spread_ns\": "
+      << (quantile(difference, 0.75) - quantile(difference, 0.25)) / 2
+      << ", \"rounds\": " << difference.size() << '}';
   return out.str();
 }
 
@@ -116,7 +135,8 @@ Case make_case(const ModelCase& c) {
   result.more = [training, step, losses] {
     return ", \"losses\": " + bench::json_list(losses) +
            ", \"explain\": " + bench::json_string(step.explain()) + ", \"kernels\": " +
-           kernel_times([&] { return step(training->x, training->y); });
+           overheads([&] { return step(training->x, training->y); }, step,
+                     {training->x, training->y});
   };
   return result;
 }

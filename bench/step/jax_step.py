@@ -7,7 +7,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common import worker
