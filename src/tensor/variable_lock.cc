@@ -71,7 +71,13 @@ VariableScope::VariableScope(VariableImpl& variable, VariableHold::Mode mode)
 VariableScope::~VariableScope() { t_scope = outer_; }
 
 void join_variable_locks(std::span<VariableImpl* const> variables) {
-  if (variables.size() < 2) return;
+  // Locks are joined and never parted. A call that goes on in parts plans the later ones
+  // while it holds its variables, whose lock is one already: it must not wait for
+  // somebody who joins others and waits for it.
+  const bool joined = std::all_of(
+      variables.begin(), variables.end(),
+      [&](const VariableImpl* v) { return v->lock.get() == variables[0]->lock.get(); });
+  if (joined) return;
   static std::mutex joining;
   // Somebody may be about to take a lock that no variable has any more: those stay.
   static auto* retired = new std::vector<VariableLock*>;
