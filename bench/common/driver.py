@@ -121,6 +121,24 @@ def aa_spread(first, second):
     return ratios[min(len(ratios) - 1, (3 * len(ratios)) // 4)]
 
 
+def compare_to_peers(row, mine, best, peers):
+    """Puts our time in units of each peer's, and of the best one's, into a row."""
+    there = [name for name in peers if name in best]
+    for name in there:
+        row[name] = ratio(mine.total, best[name].total)
+        row[f"{name}_ns"] = statistics.median(best[name].total)
+    if there:
+        # The peer with the lowest median, so that one lucky round does not choose it.
+        row["best_peer"] = min(there, key=lambda name: row[f"{name}_ns"])
+        row["best"] = row[row["best_peer"]]
+
+
+def print_differences(rows):
+    for r in rows:
+        for text in r["differ"]:
+            print(f"  {r['what']}: no ratios, since the workers computed different things: {text}")
+
+
 def geometric_mean(values):
     return math.exp(statistics.fmean(math.log(v) for v in values))
 

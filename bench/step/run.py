@@ -17,16 +17,17 @@ from common.driver import (
     ROOT,
     Worker,
     aa_spread,
+    compare_to_peers,
     duration,
     environment,
     fastest_forms,
     make_parser,
     measure,
     parse_arguments,
+    print_differences,
     print_start,
     print_table,
     print_wanted,
-    ratio,
     select_cases,
     show_progress,
     times,
@@ -105,15 +106,7 @@ def evaluate(case, runs):
         row |= {"kernels_ns": kernels["ns"], "overhead_ns": kernels["overhead_ns"], "overhead_spread_ns": kernels["spread_ns"]}
     if row["differ"]:
         return row
-    for name in PEERS:
-        if name in best:
-            row[name] = ratio(mine.total, best[name].total)
-            row[f"{name}_ns"] = statistics.median(best[name].total)
-    peers = [name for name in PEERS if name in best]
-    if peers:
-        # The peer with the lowest median, so that one lucky round does not choose it.
-        row["best_peer"] = min(peers, key=lambda name: row[f"{name}_ns"])
-        row["best"] = row[row["best_peer"]]
+    compare_to_peers(row, mine, best, PEERS)
     return row
 
 
@@ -133,9 +126,7 @@ def print_steps(rows):
             for r in rows
         ],
     )
-    for r in rows:
-        for text in r["differ"]:
-            print(f"  {r['what']}: no ratios, since the workers computed different things: {text}")
+    print_differences(rows)
 
 
 def print_overheads(rows):

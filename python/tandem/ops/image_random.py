@@ -64,12 +64,16 @@ def stateless_random_brightness(image, max_delta, seed):
     return _brightness(image, max_delta, seed, True)
 
 
-def _contrast(image, lower, upper, seed, stateless):
+def _factor(lower, upper, seed, stateless):
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
         raise ValueError("lower must be non-negative.")
-    return _image.adjust_contrast(image, _uniform(lower, upper, seed, stateless))
+    return _uniform(lower, upper, seed, stateless)
+
+
+def _contrast(image, lower, upper, seed, stateless):
+    return _image.adjust_contrast(image, _factor(lower, upper, seed, stateless))
 
 
 def random_contrast(image, lower, upper, seed=None):
@@ -101,11 +105,7 @@ def stateless_random_hue(image, max_delta, seed):
 
 
 def _saturation(image, lower, upper, seed, stateless):
-    if upper <= lower:
-        raise ValueError("upper must be > lower.")
-    if lower < 0:
-        raise ValueError("lower must be non-negative.")
-    return _image.adjust_saturation(image, _uniform(lower, upper, seed, stateless))
+    return _image.adjust_saturation(image, _factor(lower, upper, seed, stateless))
 
 
 def random_saturation(image, lower, upper, seed=None):
