@@ -73,10 +73,11 @@ class ParallelMap final : public Cursor {
   void work() {
     try {
       Element given;
-      while (const SlotPtr slot = take(given)) {
+      while (SlotPtr slot = take(given)) {
         if (!slot->error) compute(*slot, given);
         const std::lock_guard lock(mutex_);
         slot->done = true;
+        slot.reset();  // from here the reader is the only owner, of an error too
         changed_.notify_all();
       }
     } catch (const CancelledError&) {
