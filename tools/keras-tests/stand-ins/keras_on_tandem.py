@@ -1,25 +1,42 @@
-"""pytest plugin: puts Tandem in TensorFlow's place, and writes what became of each test to $KERAS_TEST_REPORT.
+"""pytest plugin: puts Tandem in TensorFlow's place, runs one part of a file, and writes what became of each test.
 
-A line is [test, outcome, message]; the outcome "started" stands alone when the process died in that test.
+A line of $KERAS_TEST_REPORT is [test, outcome, message]; the outcome "started" stands alone when the process died in
+that test. The first line has the outcome "collected" and the names of the part's tests. $KERAS_TEST_PART says which
+tests are the part ("number count"), and the file $KERAS_TEST_DONE lists those that need not run again.
 """
 
 import json
 import os
+import pathlib
 
 import tandem
 
 tandem.install_as_tensorflow()
 
-_report = open(os.environ["KERAS_TEST_REPORT"], "a", buffering=1)
 _seen = set()
 
 
-def _write(nodeid, outcome, message=""):
-    _report.write(json.dumps([nodeid.split("::", 1)[-1], outcome, message]) + "\n")
+def _name(nodeid):
+    return nodeid.split("::", 1)[-1]
+
+
+def _write(test, outcome, message=""):
+    with open(os.environ["KERAS_TEST_REPORT"], "a") as report:
+        report.write(json.dumps([test, outcome, message]) + "\n")
+
+
+def pytest_collection_modifyitems(config, items):
+    number, count = map(int, os.environ["KERAS_TEST_PART"].split())
+    part = items[number::count]
+    _write("", "collected", [_name(item.nodeid) for item in part])
+    done = set(json.loads(pathlib.Path(os.environ["KERAS_TEST_DONE"]).read_text()))
+    chosen = [item for item in part if _name(item.nodeid) not in done]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
 
 
 def pytest_runtest_logstart(nodeid, location):
-    _write(nodeid, "started")
+    _write(_name(nodeid), "started")
 
 
 def pytest_runtest_logreport(report):
@@ -31,4 +48,4 @@ def pytest_runtest_logreport(report):
     if report.failed:
         crash = getattr(report.longrepr, "reprcrash", None)
         message = crash.message if crash else str(report.longrepr)[-400:]
-    _write(report.nodeid, report.outcome, message)
+    _write(_name(report.nodeid), report.outcome, message)
