@@ -1,8 +1,8 @@
 """Modules such as tandem.math, made from the table of names.
 
 A name is looked up when it is first used, so that importing tandem loads only what every program
-needs. What is not there raises AttributeError; what the table calls absent is a function or class
-that raises NotImplementedError when it is called.
+needs. What is not there raises AttributeError; what the table calls absent, later or outside is an object
+that raises NotImplementedError when it is used.
 """
 
 import importlib
@@ -37,7 +37,7 @@ def find(prefix, name):
             return module
         where = (ROOT + "." + prefix).rstrip(".")
         raise AttributeError(f"module '{where}' has no attribute '{name}'")
-    value = absent(full, place[1]) if place[0] == "" else load(*place)
+    value = Absent(full, *place[1:]) if place[0] == "" else load(*place)
     if not prefix:
         setattr(sys.modules[ROOT], name, value)
     return value
@@ -54,17 +54,37 @@ def load(module, attribute):
     return importlib.import_module(f"{path}.{attribute}")
 
 
-def absent(full, alternative):
-    """Stands for a function or class that Tandem does not have."""
+class Absent:
+    """Stands for a function or class that Tandem does not have, or does not have yet.
 
-    def missing(*args, **kwargs):
+    Using it, or any part of it, says so. `status` is "absent", "later" or "out of scope".
+    """
+
+    absent = True
+
+    def __init__(self, full, status, alternative):
+        self.status = status
+        self.__name__ = self.__qualname__ = full.rpartition(".")[2]
+        said = {"absent": "is not available in Tandem", "later": "is not available in Tandem yet"}
+        said["out of scope"] = "is out of Tandem's scope"
         hint = f": {alternative}" if alternative else ""
-        raise NotImplementedError(f"tf.{full} is not available in Tandem{hint}.")
+        self.__doc__ = f"tf.{full} {said[status]}{hint}."
 
-    missing.__name__ = missing.__qualname__ = full.rpartition(".")[2]
-    missing.__doc__ = f"tf.{full} is not available in Tandem."
-    missing.absent = True
-    return missing
+    def __call__(self, *args, **kwargs):
+        raise NotImplementedError(self.__doc__)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AbsentError(self.__doc__)
+
+    def __instancecheck__(self, value):
+        """Nothing is of a class that is not there."""
+        return False
+
+
+class AbsentError(NotImplementedError, AttributeError):
+    """A part of something that is not there was asked for; hasattr() gives False."""
 
 
 def names_in(prefix):

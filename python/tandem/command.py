@@ -110,27 +110,38 @@ def coverage():
     from tandem._generated.names import NAMES
     from tandem.checklist import NAMES as WANTED
 
-    there, missing = 0, []
+    counts, others = {"there": 0, "missing": 0, "later": 0, "out of scope": 0}, []
     for space, names in WANTED.items():
-        found = [name for name in names.split() if _has(tandem, f"{space}.{name}")]
-        lacking = sorted(set(names.split()) - set(found))
-        there += len(found)
-        missing += [f"{space}.{name}" for name in lacking]
-        print(f"{space:<48}{len(found):5} of {len(names.split())}")
-    print(f"{'names that the guides of TensorFlow use':<48}{there:5} of {there + len(missing)}")
-    for name in missing:
-        print(f"  missing: {name}")
-    absent = sum(place[0] == "" for place in NAMES.values())
-    print(f"{'names of the table':<48}{len(NAMES) - absent:5}   {absent} absent: calling one says so")
-    return 0
+        here = 0
+        for name in names.split():
+            status, why = _status(tandem, f"{space}.{name}")
+            here += status == "there"
+            counts[status] += 1
+            if status != "there":
+                others.append((status, f"{space}.{name}", why))
+        print(f"{space:<48}{here:5} of {len(names.split())}")
+    print(f"{'names that the guides of TensorFlow use':<48}{counts['there']:5} of {sum(counts.values())}")
+    for status, name, why in sorted(others):
+        print(f"  {status}: {name}{'. ' + why if why else ''}")
+    unlisted = {status: 0 for status in ("absent", "later", "out of scope")}
+    for place in NAMES.values():
+        if place[0] == "":
+            unlisted[place[1]] += 1
+    rest = ", ".join(f"{count} {status}" for status, count in unlisted.items())
+    print(f"{'names of the table':<48}{len(NAMES) - sum(unlisted.values()):5}   {rest}: using one says so")
+    return 1 if counts["missing"] else 0
 
 
-def _has(tandem, dotted):
-    """Whether a name can be reached and is more than a mention."""
+def _status(tandem, dotted):
+    """("there", "missing", "later" or "out of scope", and what is said about it)."""
     value = tandem
     for part in dotted.split(".")[1:]:
         try:
             value = getattr(value, part)
         except (AttributeError, NotImplementedError):
-            return False
-    return not getattr(value, "absent", False)
+            if not getattr(value, "absent", False):
+                return "missing", ""
+            break
+    if getattr(value, "absent", False):
+        return ("missing" if value.status == "absent" else value.status), value.__doc__
+    return "there", ""

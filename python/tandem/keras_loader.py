@@ -109,7 +109,8 @@ def load():
 
 
 # Parts of Keras that have more names in TensorFlow than in Keras itself: tf.keras.backend.eval, tf.keras.losses.MSE.
-_OLD_NAMES = frozenset(f"keras.{part}" for part in ("activations", "backend", "losses", "metrics", "preprocessing"))
+_OLD_PARTS = ("activations", "backend", "losses", "metrics", "preprocessing", "preprocessing.image", "preprocessing.sequence")
+_OLD_NAMES = frozenset(f"keras.{part}" for part in _OLD_PARTS)
 
 
 def _find_old_names(module):

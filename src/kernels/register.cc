@@ -2,6 +2,7 @@
 
 #include "kernels/cpu/image_register.h"
 #include "kernels/cpu/random_state.h"
+#include "kernels/cpu/sequence.h"
 #include "kernels/cpu/signal.h"
 #include "kernels/cpu/strings_register.h"
 #include "op/kernel.h"
@@ -21,6 +22,7 @@ void register_host_kernels(KernelRegistry& registry) {
   cpu::register_sort_kernels(registry);
   cpu::register_state_kernels(registry);
   cpu::register_random_parameter_kernels(registry);
+  cpu::register_sequence_kernels(registry);
   cpu::register_signal_kernels(registry);
   cpu::register_string_kernels(registry);
   cpu::register_string_number_kernels(registry);
@@ -31,6 +33,8 @@ void register_host_kernels(KernelRegistry& registry) {
   cpu::register_image_colour_kernels(registry);
   cpu::register_image_scale_kernels(registry);
   cpu::register_image_box_kernels(registry);
+  cpu::register_image_gradient_kernels(registry);
+  cpu::register_image_sample_kernels(registry);
 }
 
 namespace {

@@ -77,7 +77,9 @@ void register_image_box_ops(OpTable& table) {
   def.attrs = &attrs_type<CropAndResizeAttrs>();
   def.infer = infer_crop;
   def.effects = kMayFail;
-  def.differentiable = false;
+  def.gradient = grad_crop_and_resize;
+  def.grad_inputs = 7;
+  def.grad_outputs = 0;
   table.add(def);
 
   def = {};

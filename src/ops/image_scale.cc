@@ -119,7 +119,12 @@ void register_image_colour_ops(OpTable& table) {
     def.types = {{'T', kFloats}};
     def.inputs = {{.name = "images"}};
     def.infer = infer_colour;
-    def.differentiable = false;
+    def.differentiable = def.name == "RGBToHSV";
+    if (def.differentiable) {
+      def.gradient = grad_rgb_to_hsv;
+      def.grad_inputs = 1;
+      def.grad_outputs = 0;
+    }
     table.add(def);
   }
   add_hue(table);

@@ -8,6 +8,7 @@
 #include "ops/iterate.h"
 #include "ops/lookup.h"
 #include "ops/random_parameters.h"
+#include "ops/sequence.h"
 #include "ops/signal.h"
 #include "ops/strings.h"
 #include "ops/summary.h"
@@ -34,6 +35,7 @@ void register_all_ops(OpTable& table) {
   register_summary_ops(table);
   register_random_parameter_ops(table);
   register_lookup_ops(table);
+  register_sequence_ops(table);
   register_signal_ops(table);
   register_string_ops(table);
   register_file_ops(table);
@@ -41,6 +43,8 @@ void register_all_ops(OpTable& table) {
   register_image_colour_ops(table);
   register_image_scale_ops(table);
   register_image_box_ops(table);
+  register_image_gradient_ops(table);
+  register_image_sample_ops(table);
   register_collective_ops(table);
   register_collective_functions();
 }

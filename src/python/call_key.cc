@@ -129,15 +129,35 @@ class Walker {
     }
   }
 
+  // What a method returns, kept as long as the key.
+  PyObject* asked(PyObject* o, PyObject* method, PyObject* argument = nullptr) {
+    nb::object answer =
+        nb::steal(argument ? PyObject_CallMethodOneArg(o, method, argument)
+                           : PyObject_CallMethodNoArgs(o, method));
+    if (!answer.is_valid()) throw nb::python_error();
+    key_.parts.push_back(answer);
+    return answer.ptr();
+  }
+
   void other(PyObject* o) {
-    static PyObject* const name = PyUnicode_InternFromString("_tf_components");
-    if (_PyType_Lookup(Py_TYPE(o), name)) {
-      nb::object parts = nb::steal(PyObject_CallMethodNoArgs(o, name));
-      if (!parts.is_valid()) throw nb::python_error();
-      key_.parts.push_back(parts);
+    static PyObject* const components = PyUnicode_InternFromString("_tf_components");
+    static PyObject* const key = PyUnicode_InternFromString("_tf_key");
+    static PyObject* const trace_type = PyUnicode_InternFromString("__tf_tracing_type__");
+    if (_PyType_Lookup(Py_TYPE(o), components)) {
+      PyObject* parts = asked(o, components);
       push(kComposite);
       type(o);
-      return visit(parts.ptr());
+      if (_PyType_Lookup(Py_TYPE(o), key)) {
+        push(kValue);
+        key_.values.push_back(asked(o, key));
+      }
+      return visit(parts);
+    }
+    if (_PyType_Lookup(Py_TYPE(o), trace_type)) {
+      // The user's own idea of when two objects need one trace (tf.types).
+      push(kValue);
+      key_.values.push_back(asked(o, trace_type, Py_None));
+      return;
     }
     push(kObject);
     key_.objects.push_back(o);

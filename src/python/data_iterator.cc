@@ -31,7 +31,7 @@ auto interruptible(const Body& body) {
 // A source of batches for training loops, too.
 class PyIterator final : public train::BatchSource {
  public:
-  explicit PyIterator(const data::Dataset& dataset) {
+  explicit PyIterator(const data::Dataset& dataset) : dataset_(dataset) {
     if (!data::symbolic_tensors(*dataset.stage()).empty()) {
       raise(PyExc_RuntimeError,
             "The dataset was made inside a traced function from its tensors, which have "
@@ -55,7 +55,26 @@ class PyIterator final : public train::BatchSource {
   bool next(data::Element& element) override {
     const std::lock_guard lock(mutex_);
     if (!iterator_) throw CancelledError("Iterator was cancelled.");
-    return interruptible([&] { return iterator_->next(element); });
+    const bool more = interruptible([&] { return iterator_->next(element); });
+    position_ += more;
+    return more;
+  }
+  /// How many elements have been taken.
+  int64_t position() {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
+    return position_;
+  }
+  /// Begins again and passes over that many elements: where a checkpoint was written.
+  void restore(int64_t position) {
+    const nb::gil_scoped_release unlocked;
+    const std::lock_guard lock(mutex_);
+    iterator_ = std::make_unique<data::Iterator>(dataset_);
+    position_ = 0;
+    data::Element element;
+    interruptible([&] {
+      while (position_ < position && iterator_->next(element)) ++position_;
+    });
   }
   /// A tuple of tensors; None at the end.
   nb::object next_element() {
@@ -79,8 +98,10 @@ class PyIterator final : public train::BatchSource {
   }
 
  private:
+  const data::Dataset dataset_;
   std::mutex mutex_;
-  std::unique_ptr<data::Iterator> iterator_;
+  std::unique_ptr<data::Iterator> iterator_;  // with position_ guarded by mutex_
+  int64_t position_ = 0;
 };
 
 // For traced functions, which run without the interpreter lock. The tensor keeps the
@@ -119,6 +140,8 @@ void bind_data_iterator(nb::module_& data) {
   nb::class_<PyIterator, train::BatchSource>(data, "Iterator",
                                              nb::is_weak_referenceable())
       .def(nb::init<const data::Dataset&>(), nb::arg("dataset"))
+      .def("position", &PyIterator::position)
+      .def("restore", &PyIterator::restore, nb::arg("position"))
       .def("next", &PyIterator::next_element, "A tuple of tensors; None at the end.")
       .def("tensor", as_tensor, "The iterator as a value of traced functions.")
       .def("cancel", &PyIterator::cancel);

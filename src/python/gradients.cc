@@ -5,6 +5,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "graph/autodiff.h"
 #include "python/bind.h"
 #include "python/convert.h"
 #include "python/errors.h"
@@ -54,6 +55,12 @@ Unconnected unconnected_of(bool zero) {
 struct PyTape {
   std::unique_ptr<GradientTape> tape;
   TapeOptions options;
+  Tape* record = nullptr;  // of `tape`
+
+  void start() {
+    tape = std::make_unique<GradientTape>(options);
+    record = newest_tape();
+  }
 };
 
 nb::list tape_gradient(PyTape& self, nb::list targets, nb::list sources, bool zero,
@@ -74,13 +81,46 @@ nb::list tape_gradient(PyTape& self, nb::list targets, nb::list sources, bool ze
   return list;
 }
 
-// tape.stop_recording(): nothing is recorded on this thread during the block.
-struct PyPause {
-  PyPause() = default;
-  PyPause(const PyPause&) = delete;
-  PyPause& operator=(const PyPause&) = delete;
-  std::vector<std::unique_ptr<PauseRecording>> entered;
-};
+// tf.gradients: of values of the graph that is being traced, without a tape.
+nb::list graph_gradients(nb::list targets, nb::list sources, nb::list given, bool zero) {
+  Tracer* tracer = current_tracer();
+  if (!tracer) {
+    raise(PyExc_RuntimeError,
+          "tf.gradients is not supported when eager execution is enabled. Use "
+          "tf.GradientTape instead.");
+  }
+  const std::vector<Tensor> of = tensors_of(targets), with = tensors_of(given);
+  std::vector<Source> from;
+  for (nb::handle s : sources) from.push_back(source_of(s));
+  nb::list list;
+  std::vector<Gradient> result;
+  {
+    const nb::gil_scoped_release unlocked;
+    static const OpHandle ones_like("OnesLike"), zeros_like("ZerosLike");
+    std::vector<Seed> seeds;
+    for (size_t i = 0; i < of.size(); ++i) {
+      seeds.emplace_back(
+          tracer->value_of(of[i]),
+          Gradient(with[i].defined() ? with[i] : emit(ones_like, {of[i]})));
+    }
+    std::vector<ValueRef> wanted;
+    for (const Source& s : from) {
+      wanted.push_back(s.tensor().dtype() == DType::kResource
+                           ? tracer->state_of(s.tensor())
+                           : tracer->value_of(s.tensor()));
+    }
+    result = backpropagate(*tracer, seeds, wanted);
+    for (size_t i = 0; zero && i < result.size(); ++i) {
+      if (result[i].defined()) continue;
+      const Tensor& t = from[i].tensor();
+      const bool variable = t.dtype() == DType::kResource;
+      result[i] =
+          Gradient(emit(zeros_like, {variable ? Variable::from_handle(t).read() : t}));
+    }
+  }
+  for (const Gradient& g : result) list.append(gradient_object(g));
+  return list;
+}
 
 // Holds a Python callable in a std::function that any thread may call and drop.
 struct Callback {
@@ -144,8 +184,9 @@ void bind_gradients(nb::module_& m) {
             new (self) PyTape{nullptr, {persistent, watch_accessed_variables}};
           },
           nb::arg("persistent"), nb::arg("watch_accessed_variables"))
-      .def("start", [](PyTape& t) { t.tape = std::make_unique<GradientTape>(t.options); })
+      .def("start", &PyTape::start)
       .def("stop", [](PyTape& t) { t.tape->stop(); })
+      .def("resume", [](PyTape& t) { push_tape(t.record); })
       .def("reset", [](PyTape& t) { t.tape->reset(); })
       .def("watch", [](PyTape& t, nb::handle o) { t.tape->watch(source_of(o)); })
       .def("watched_handles",
@@ -174,12 +215,6 @@ void bind_gradients(nb::module_& m) {
             return nb::steal(wrap(std::move(result)));
           },
           nb::arg("target"), nb::arg("source"), nb::arg("zero"), nb::arg("batch"));
-  nb::class_<PyPause>(m, "PauseRecording",
-                      "No tape of this thread records during the block.")
-      .def(nb::init<>())
-      .def("__enter__",
-           [](PyPause& p) { p.entered.push_back(std::make_unique<PauseRecording>()); })
-      .def("__exit__", [](PyPause& p, nb::args) { p.entered.pop_back(); });
   nb::class_<PyForwardAccumulator>(m, "ForwardAccumulator",
                                    "Tangents of what is computed while it lives.")
       .def("__init__",
@@ -199,6 +234,8 @@ void bind_gradients(nb::module_& m) {
         }
         return nb::steal(wrap(std::move(result)));
       });
+  m.def("graph_gradients", graph_gradients, nb::arg("targets"), nb::arg("sources"),
+        nb::arg("output_gradients"), nb::arg("zero"));
   m.def("recompute_grad", run_recompute_grad, nb::arg("function"), nb::arg("inputs"));
   m.def("custom_gradient", run_custom_gradient, nb::arg("forward"), nb::arg("inputs"));
 }

@@ -43,6 +43,7 @@ void remove_tape(Tape* tape) {
   std::erase(t_lists.tapes, tape);
   update_count();
 }
+Tape* newest_tape() { return t_lists.tapes.empty() ? nullptr : t_lists.tapes.back(); }
 void push_forward(ForwardListener* listener) {
   t_lists.forwards.push_back(listener);
   update_count();

@@ -196,6 +196,9 @@ bool tapes_want(const Tensor& tensor);
 /// The thread's listeners; used by the classes of tandem/gradient.h.
 void push_tape(Tape* tape);
 void remove_tape(Tape* tape);
+/// The tape that this thread started last and that still listens; null when there is
+/// none.
+Tape* newest_tape();
 
 /// Internal face of ForwardAccumulator.
 class ForwardListener {

@@ -15,6 +15,8 @@
 #include "graph/trace.h"
 #include "op/emitter.h"
 #include "ops/case.h"
+#include "ops/image_gradient_cases.h"
+#include "ops/sequence_cases.h"
 #include "ops/collective_cases.h"
 #include "ops/values.h"
 #include "run/graph_function.h"
@@ -37,11 +39,13 @@ std::vector<OpCase>& all_cases() {
     add_elementwise_cases(*list);
     add_fused_cases(*list);
     add_image_cases(*list);
+    add_image_gradient_cases(*list);
     add_indexing_cases(*list);
     add_linalg_cases(*list);
     add_nn_cases(*list);
     add_random_cases(*list);
     add_reduce_cases(*list);
+    add_sequence_cases(*list);
     add_signal_cases(*list);
     add_sort_cases(*list);
     add_state_cases(*list);

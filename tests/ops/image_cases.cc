@@ -337,8 +337,7 @@ void add_image_cases(CaseList& cases) {
                      .inputs = {{.shape = {4, 5, 3}, .low = 0.05, .high = 0.95}},
                      .dtypes = floats,
                      .reference = pixels(map),
-                     .tolerance = 1e-4,
-                     .check_gradient = false});
+                     .tolerance = 1e-4});
   };
   colours("RGBToHSV", to_hsv);
   colours("HSVToRGB", to_rgb);

@@ -282,6 +282,54 @@ def test_a_reader_sees_whole_checkpoints_while_another_thread_saves(tmp_path):
         thread.join()
 
 
+def test_iterators_go_on_where_they_were(tmp_path):
+    dataset = tf.data.Dataset.range(20).shuffle(20, seed=3, reshuffle_each_iteration=False).map(lambda x: x * 2).batch(2)
+    whole = [b.numpy().tolist() for b in dataset]
+    iterator = iter(dataset)
+    checkpoint = tf.train.Checkpoint(step=tf.Variable(0), iterator=iterator)
+    taken = [next(iterator).numpy().tolist() for _ in range(4)]
+    path = checkpoint.save(str(tmp_path / "ck"))
+    after = [next(iterator).numpy().tolist() for _ in range(3)]
+    checkpoint.restore(path).assert_consumed()
+    assert [next(iterator).numpy().tolist() for _ in range(3)] == after
+
+    other = iter(dataset)
+    tf.train.Checkpoint(step=tf.Variable(0), iterator=other).restore(path)
+    rest = [b.numpy().tolist() for b in other]
+    assert rest[:3] == after and len(taken) + len(rest) == len(whole)
+
+    @tf.function
+    def step(it):
+        return next(it)
+
+    numbers = iter(tf.data.Dataset.range(10))
+    checkpoint = tf.train.Checkpoint(iterator=numbers)
+    assert [int(step(numbers)) for _ in range(3)] == [0, 1, 2]
+    path = checkpoint.write(str(tmp_path / "in_function"))
+    assert int(step(numbers)) == 3
+    checkpoint.read(path)
+    assert int(step(numbers)) == 3
+
+
+def test_view_of_a_checkpoint(tmp_path):
+    def objects():
+        root = tf.train.Checkpoint(a=tf.Variable(1.0), inner=tf.train.Checkpoint(b=tf.Variable(2.0)))
+        return root
+
+    saved = objects()
+    saved.extra = tf.Variable(3.0)
+    path = saved.write(str(tmp_path / "ck"))
+    view = tf.train.CheckpointView(path)
+    assert set(view.children(view.root)) == {"a", "inner", "extra"}
+    assert sorted(view.descendants()) == [0, 1, 2, 3, 4]
+    mine = objects()
+    mine.other = tf.Variable(4.0)
+    matched, only_mine, only_stored = view.diff(mine)
+    assert matched[mine.inner.b] == view.children(view.children(0)["inner"])["b"]
+    assert only_mine == ["root.other"] and only_stored == ["root.extra"]
+    assert view.match(mine)[mine.a] == view.children(0)["a"] and len(view.match(mine)) == 4
+
+
 def test_python_state(tmp_path):
     class Position(tf.train.experimental.PythonState):
         def __init__(self):

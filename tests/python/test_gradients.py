@@ -83,6 +83,92 @@ def test_stop_recording():
     assert tape.gradient(y, x).numpy() == 27
 
 
+def test_stop_recording_pauses_one_tape():
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as outer, tf.GradientTape() as inner:
+        with inner.stop_recording():
+            y = x * x
+        z = y * x
+    assert outer.gradient(z, x).numpy() == 27
+    assert inner.gradient(z, x).numpy() == 9
+    with pytest.raises(RuntimeError, match="not recording"), tf.GradientTape().stop_recording():
+        pass
+    with tf.GradientTape() as tape:
+        with pytest.raises(KeyError), tape.stop_recording():
+            raise KeyError
+        y = x * x
+    assert tape.gradient(y, x).numpy() == 6
+
+
+def test_gradients_in_functions():
+    v = tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def first(x):
+        y = x * x * v
+        z = tf.reduce_sum(y)
+        return tf.gradients([y, z], [x, v, y], grad_ys=[tf.constant([1.0, 1.0]), None])
+
+    by_x, by_v, by_y = first(tf.constant([3.0, 4.0]))
+    assert by_x.numpy().tolist() == [12, 32] and by_v.numpy().tolist() == [18, 32] and by_y.numpy().tolist() == [2, 2]
+
+    @tf.function
+    def unconnected(x):
+        return tf.gradients(x * 2, tf.constant(1.0), unconnected_gradients=tf.UnconnectedGradients.ZERO)
+
+    assert unconnected(tf.constant(1.0))[0].numpy() == 0
+    assert tf.function(lambda x: [tf.gradients(x, tf.constant(1.0))[0] is None])(tf.constant(1.0))[0].numpy()
+
+    @tf.function
+    def branch_and_slices(x, table):
+        picked = tf.gather(table, [1, 1])
+        y = tf.cond(x > 0, lambda: x * x, lambda: -x)
+        return tf.gradients(y * tf.reduce_sum(picked), [x, table])
+
+    by_x, by_table = branch_and_slices(tf.constant(3.0), tf.constant([1.0, 2.0]))
+    assert by_x.numpy() == 24
+    assert tf.convert_to_tensor(by_table).numpy().tolist() == [0, 18]
+    hessian = tf.function(lambda x: tf.hessians(tf.reduce_sum(x * x * x), x)[0])(tf.constant([1.0, 2.0]))
+    assert hessian.numpy().tolist() == [[6, 0], [0, 12]]
+    with pytest.raises(RuntimeError, match="not supported when eager execution"):
+        tf.gradients(tf.ones([1]), tf.ones([1]))
+
+
+def test_gradients_of_colours_and_boxes():
+    # TensorFlow's numbers, with channels that are equal among them.
+    colours = tf.constant([[[0.2, 0.5, 0.9], [0.7, 0.3, 0.1], [0.5, 0.5, 0.2], [0.3, 0.3, 0.3], [0.6, 0.1, 0.6]]])
+    with tf.GradientTape() as tape:
+        tape.watch(colours)
+        total = tf.reduce_sum(tf.image.rgb_to_hsv(colours) * tf.constant([1.0, 2.0, 3.0]))
+    wanted = [[-2.0861678, -0.23809524, 3.5958679], [3.3155706, 0.2777778, -3.0423281], [4.044444, 0.5555556, -4.0],
+              [9.666666, 0.0, -6.6666665], [3.8888888, -3.3333333, -0.33333334]]  # fmt: skip
+    np.testing.assert_allclose(tape.gradient(total, colours)[0], wanted, rtol=1e-5, atol=1e-6)
+
+    image = tf.reshape(tf.range(24.0), [1, 4, 6, 1]) ** 1.5
+    boxes = tf.constant([[0.1, 0.2, 0.7, 0.9], [0.5, -0.25, 0.8, 0.6]])
+    answers = {
+        "bilinear": ([[9223.6855, 0, 33882.25, 7099.1113], [13212.293, 0, 22059.525, 0]], 237.99397),
+        "nearest": ([[6932.4814, 0, 31992.016, 6617.2197], [16257.976, 0, 18713.496, 0]], 348.56848),
+    }
+    for method, (by_boxes, largest) in answers.items():
+        with tf.GradientTape() as tape:
+            tape.watch([image, boxes])
+            loss = tf.reduce_sum(tf.image.crop_and_resize(image, boxes, [0, 0], [3, 2], method=method) ** 2)
+        of_image, of_boxes = tape.gradient(loss, [image, boxes])
+        np.testing.assert_allclose(of_boxes, by_boxes, rtol=1e-4, atol=1e-2)
+        np.testing.assert_allclose(of_image.numpy().max(), largest, rtol=1e-5)
+
+
+def test_gradient_of_isotonic_regression():
+    x = tf.constant([[3.0, 1.0, 4.0, 1.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        fitted, segments = tf.nn.isotonic_regression(x)
+        loss = tf.reduce_sum(fitted * tf.constant([1.0, 2.0, 4.0, 8.0]))
+    assert fitted.numpy().tolist() == [[3, 2.5, 2.5, 1]] and segments.numpy().tolist() == [[0, 1, 1, 2]]
+    assert tape.gradient(loss, x).numpy().tolist() == [[1, 3, 3, 8]]
+
+
 def test_gather_gives_slices():
     table = tf.Variable(np.arange(8.0).reshape(4, 2))
     with tf.GradientTape() as tape:

@@ -30,8 +30,29 @@ def test_unknown_names_are_named():
 
 
 def test_absent_functions_say_so():
-    with pytest.raises(NotImplementedError, match="tf.distribute.TPUStrategy is not available"):
+    with pytest.raises(NotImplementedError, match="tf.linalg.LinearOperatorDiag is not available in Tandem: use"):
+        tf.linalg.LinearOperatorDiag([1.0])
+    with pytest.raises(NotImplementedError, match="tf.distribute.TPUStrategy is out of Tandem's scope"):
         tf.distribute.TPUStrategy()
+    with pytest.raises(NotImplementedError, match="not available in Tandem yet.*tf.distribute.MirroredStrategy"):
+        tf.distribute.MultiWorkerMirroredStrategy()
+    with pytest.raises(NotImplementedError, match="tf.lite.TFLiteConverter is out of .*saved_model"):
+        tf.lite.TFLiteConverter.from_keras_model(None)
+    assert not hasattr(tf.lite.TFLiteConverter, "from_saved_model")
+    assert not isinstance(3, tf.linalg.LinearOperatorDiag)
+
+
+def test_coverage_tells_missing_names_from_those_out_of_scope(capsys):
+    from tandem import command
+
+    assert command.main(["coverage"]) == 0
+    text = capsys.readouterr().out
+    assert "missing:" not in text
+    assert "out of scope: tf.lite.Interpreter" in text
+    assert "later: tf.distribute.MultiWorkerMirroredStrategy" in text
+
+
+def test_ragged_are_no_tensors():
     assert not isinstance(tf.constant(1), tf.RaggedTensor)
 
 

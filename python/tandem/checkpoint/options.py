@@ -10,8 +10,8 @@ class CheckpointOptions:
         experimental_enable_async_checkpoint=False,
         experimental_write_callbacks=None,
         enable_async=False,
-        experimental_sharding_callback=None,
         experimental_skip_slot_variables=False,
+        experimental_sharding_callback=None,
     ):
         for callback in experimental_write_callbacks or ():
             if not callable(callback):

@@ -208,5 +208,32 @@ class MirroredStrategy(Strategy):
         super().__init__(StrategyExtended(self, names, True))
 
 
+class CentralStorageStrategy(Strategy):
+    """A replica on each compute device, with variables in one place.
+
+    With one compute device they lie on the parameter device. With several each device holds a copy, as with
+    MirroredStrategy: what is read and written is the same, and no step waits for copies of variables.
+    """
+
+    def __init__(self, compute_devices=None, parameter_device=None):
+        found = [d.name for d in _core.config.list_logical_devices("GPU")]
+        names = [run.device_name(d) for d in compute_devices or found or ["/CPU:0"]]
+        if len(set(names)) != len(names):
+            raise ValueError(f"The devices {names} must not have duplicates.")
+        if parameter_device is None:
+            parameter_device = names[0] if len(names) == 1 else "/CPU:0"
+        super().__init__(_CentralExtended(self, names, run.device_name(parameter_device)))
+
+
+class _CentralExtended(StrategyExtended):
+    def __init__(self, strategy, devices, parameter_device):
+        super().__init__(strategy, devices, True)
+        self._parameter_device = parameter_device
+
+    @property
+    def parameter_devices(self):
+        return (self._parameter_device,) if len(self._devices) == 1 else self._devices
+
+
 _DEFAULT = Strategy()
 context.set_default(_DEFAULT, ReplicaContext(_DEFAULT))

@@ -26,7 +26,7 @@ class DistributedVariable(Variable, DistributedValues):
 
     def __init__(self, *args, **kwargs):
         self._strategy = kwargs.pop("distribute_strategy", None) or context.get_strategy()
-        devices = self._strategy.extended.worker_devices
+        devices = self._strategy.extended.parameter_devices
         with _core.DeviceScope(devices[0]):
             super().__init__(*args, **kwargs)
         others = []

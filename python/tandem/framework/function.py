@@ -200,6 +200,8 @@ class Function(_core.FunctionCache):
                 return TensorSpec(shape, leaf.dtype, leaf.name or path or None)
             if isinstance(leaf, (Slot, _core.Tensor)):
                 return TensorSpec(next(remaining, spec_of(leaf).shape), spec_of(leaf).dtype, path or None)
+            if hasattr(type(leaf), "__tf_tracing_type__"):
+                return leaf.__tf_tracing_type__(None).placeholder_value(None)
             return leaf
 
         names = self._names(specs_args)

@@ -12,13 +12,14 @@ import numpy as np
 
 from tandem import _core
 from tandem.framework import composites
-from tandem.framework.spec import TensorSpec
+from tandem.framework.spec import TensorSpec, TypeSpec
 
 
 class Slot:
     """Stands for the `number`-th tensor of a call, or for the value of a variable."""
 
     __slots__ = ("number", "tensor")
+    _tf_part = True  # may be part of an object that is made of tensors
 
     def __init__(self, number, tensor):
         self.number = number
@@ -92,11 +93,15 @@ def skeleton(value, tensors):
     parts = composites.opened(value)
     if parts is not None:
         names = tuple(value) if isinstance(value, dict) else len(parts[0])
-        return (type(value), names, tuple(skeleton(part, tensors) for part in parts[0]))
+        kind = value.value_type if isinstance(value, TypeSpec) else type(value)
+        static = value._tf_key() if hasattr(type(value), "_tf_key") else None
+        return (kind, names, static, tuple(skeleton(part, tensors) for part in parts[0]))
     if value is None or isinstance(value, (bool, int, str, bytes)):
         return (type(value), value)
     if isinstance(value, float):
         return ("F", struct.pack("d", value))
+    if hasattr(type(value), "__tf_tracing_type__"):
+        return ("Y", value.__tf_tracing_type__(None))
     return ("O", ObjectKey(value))
 
 
@@ -105,6 +110,14 @@ def spec_of(value):
         return value
     tensor = value.tensor if isinstance(value, Slot) else value
     return TensorSpec(tensor.shape, tensor.dtype)
+
+
+def _same_type(value, wanted):
+    """Whether what is not a tensor in an object made of tensors is what a spec says."""
+    if not isinstance(wanted, TypeSpec):
+        return True
+    kind = value.value_type if isinstance(value, TypeSpec) else type(value)
+    return issubclass(kind, wanted.value_type) and value._tf_key() == wanted._tf_key()
 
 
 class FunctionType:
@@ -200,7 +213,7 @@ class FunctionType:
             if parts is None:
                 return fit(leaf, wanted)
             inner = composites.opened(leaf)
-            if inner is None or len(inner[0]) != len(parts[0]):
+            if inner is None or len(inner[0]) != len(parts[0]) or not _same_type(leaf, wanted):
                 self.fail(f"{leaf!r} does not have the structure of {wanted!r}", args, kwargs)
             if isinstance(wanted, dict):
                 if set(wanted) != set(leaf):

@@ -1,5 +1,6 @@
 """tf.GradientTape and tf.custom_gradient: structures around the native tape."""
 
+import contextlib
 import enum
 import functools
 import inspect
@@ -50,10 +51,17 @@ class GradientTape:
                 )
             self._tape.watch(value)
 
+    @contextlib.contextmanager
     def stop_recording(self):
+        """Nothing inside the block is recorded on this tape; other tapes go on."""
         if not self._recording:
-            raise ValueError("Tape is not recording.")
-        return _core.PauseRecording()
+            raise RuntimeError("Trying to stop recording a tape which is not recording.")
+        self._stop()
+        try:
+            yield
+        finally:
+            self._tape.resume()
+            self._recording = True
 
     def reset(self):
         self._tape.reset()
@@ -105,6 +113,40 @@ class GradientTape:
             self._stop()
         flat = [self._tape.jacobian(target, _source(s), zero, batch) for s in nest.flatten(sources)]
         return nest.pack_sequence_as(sources, flat)
+
+
+def gradients(
+    ys, xs, grad_ys=None, name="gradients", gate_gradients=False, aggregation_method=None, stop_gradients=None,
+    unconnected_gradients=UnconnectedGradients.NONE,
+):  # fmt: skip
+    """Gradients of the sum of ys by each of xs, in a function that is being traced."""
+    if stop_gradients is not None and nest.flatten(stop_gradients):
+        raise NotImplementedError(
+            "tf.gradients with stop_gradients is not available in Tandem: use tf.stop_gradient on those tensors."
+        )
+    targets = [_source(y) for y in (ys if isinstance(ys, (list, tuple)) else [ys])]
+    sources = [_source(x) for x in (xs if isinstance(xs, (list, tuple)) else [xs])]
+    given = [None] * len(targets) if grad_ys is None else list(grad_ys if isinstance(grad_ys, (list, tuple)) else [grad_ys])
+    if len(given) != len(targets):
+        raise ValueError(f"Passed {len(given)} grad_ys for {len(targets)} ys")
+    zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
+    found = _core.graph_gradients(targets, sources, given, zero)
+    return [IndexedSlices(*g) if isinstance(g, tuple) else g for g in found]
+
+
+def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessians"):
+    """The second derivatives of the sum of ys by each of xs, in a function that is being traced."""
+    found = []
+    for x in xs if isinstance(xs, (list, tuple)) else [xs]:
+        (first,) = gradients(ys, x)
+        flat = _core.execute("Reshape", first, [-1])
+        count = flat.shape[0]
+        if count is None:
+            raise NotImplementedError("tf.hessians needs to know the shape of xs: give the function an input_signature.")
+        rows = [gradients(flat[i], x)[0] for i in range(count)]
+        shape = [*x.shape.as_list(), *x.shape.as_list()]
+        found.append(_core.execute("Reshape", _core.execute("Pack", rows, axis=0), shape))
+    return found
 
 
 def _source(value):

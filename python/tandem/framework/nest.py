@@ -14,18 +14,41 @@ def _leaf(value):
     return value is None
 
 
-def is_nested(structure):
-    return isinstance(structure, (list, tuple, collections.abc.Mapping)) or hasattr(structure, "__attrs_attrs__")
+def is_nested(seq):
+    return isinstance(seq, (list, tuple, collections.abc.Mapping)) or hasattr(seq, "__attrs_attrs__")
 
 
 def flatten(structure, expand_composites=False):
     if structure is None:
         return [None]
-    return optree.tree_leaves(structure, is_leaf=_leaf, none_is_leaf=True, namespace=_NAMESPACE)
+    flat = optree.tree_leaves(structure, is_leaf=_leaf, none_is_leaf=True, namespace=_NAMESPACE)
+    return [part for leaf in flat for part in _components(leaf)] if expand_composites else flat
+
+
+def _components(leaf):
+    """The tensors, or specs of tensors, of a leaf that is made of several."""
+    if not hasattr(type(leaf), "_tf_components"):
+        return [leaf]
+    return [part for child in leaf._tf_components() for part in _components(child)]
+
+
+def _composed(leaf, parts):
+    if not hasattr(type(leaf), "_tf_components"):
+        return next(parts)
+    return leaf._tf_rebuild([_composed(child, parts) for child in leaf._tf_components()])
 
 
 def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     flat_sequence = list(flat_sequence)
+    if expand_composites:
+        wanted = len(flatten(structure, True))
+        if wanted != len(flat_sequence):
+            raise ValueError(
+                f"Could not pack sequence. Structure had {wanted} atoms, but flat_sequence had "
+                f"{len(flat_sequence)} items.  Structure: {structure}, flat_sequence: {flat_sequence}."
+            )
+        parts = iter(flat_sequence)
+        flat_sequence = [_composed(leaf, parts) for leaf in flatten(structure)]
     leaves, treespec = optree.tree_flatten(structure, is_leaf=_leaf, none_is_leaf=True, namespace=_NAMESPACE)
     if not is_nested(structure):
         if len(flat_sequence) != 1:
@@ -49,13 +72,13 @@ def map_structure(func, *structure, **kwargs):
     if not structure:
         raise ValueError("Must provide at least one structure")
     check_types = kwargs.pop("check_types", True)
-    kwargs.pop("expand_composites", None)
+    expand = kwargs.pop("expand_composites", False)
     if kwargs:
         raise ValueError(f"Only valid keyword arguments are `check_types` and `expand_composites`, not: {kwargs}")
     for other in structure[1:]:
         assert_same_structure(structure[0], other, check_types=check_types)
-    flat = [flatten(s) for s in structure]
-    return pack_sequence_as(structure[0], [func(*items) for items in zip(*flat)])
+    flat = [flatten(s, expand) for s in structure]
+    return pack_sequence_as(structure[0], [func(*items) for items in zip(*flat)], expand)
 
 
 def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):

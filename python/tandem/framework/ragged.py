@@ -10,7 +10,7 @@ import numpy as np
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
-from tandem.framework.dtypes import int64
+from tandem.framework.dtypes import float32, int64
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TypeSpec
 from tandem.framework.types import CompositeTensor
@@ -100,7 +100,7 @@ class RaggedTensor(CompositeTensor):
         return cls(values, _splits(execute("UnsortedSegmentSum", ones, ids, nrows)), internal=True)
 
     @classmethod
-    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, name=None, validate=True):
+    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, validate=True, name=None):
         values = _values(values)
         length = int(uniform_row_length)
         rows = int(nrows) if nrows is not None else (int(_count(values)) // length if length else 0)
@@ -298,6 +298,13 @@ class RaggedTensor(CompositeTensor):
     def _cast_values(self, dtype):
         return self.with_flat_values(execute("Cast", self.flat_values, dtype=as_dtype(dtype)))
 
+    # As an argument or result of functions, loops and branches.
+    def _tf_components(self):
+        return [self._values, self._row_splits]
+
+    def _tf_rebuild(self, parts):
+        return RaggedTensor(*parts, internal=True, uniform_row_length=self._uniform)
+
     def consumers(self):
         return []
 
@@ -309,9 +316,24 @@ class RaggedTensor(CompositeTensor):
             return like.with_flat_values(execute(op, *flat, **attrs))
         if op in _REDUCTIONS and self is inputs[0]:
             return self._reduced(op, **attrs)
+        if op in ("Shape", "Reshape", "BroadcastTo") and self is inputs[0]:
+            return self._shaped(op, *inputs[1:], **attrs)
         raise ValueError(
             f"{op} takes no tf.RaggedTensor in Tandem: turn it dense with to_tensor(), or use its flat_values."
         )
+
+    def _shaped(self, op, shape=None, out_type=None):
+        """tf.shape of it, and tf.reshape and tf.broadcast_to of it to a shape."""
+        from tandem.framework import ragged_reshape
+        from tandem.framework.ragged_shape import DynamicRaggedShape
+
+        if op == "Shape":
+            return ragged_reshape.shape_of(self, out_type or "int32")
+        if isinstance(shape, DynamicRaggedShape):
+            return getattr(ragged_reshape, "reshape" if op == "Reshape" else "broadcast_to")(self, shape)
+        if op == "Reshape":
+            return execute("Reshape", self.flat_values, shape)
+        raise ValueError("A tf.RaggedTensor is broadcast to a tf.experimental.DynamicRaggedShape.")
 
     def _reduced(self, op, axis=None, keepdims=False, no_axes=False):
         axis = axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis
@@ -486,7 +508,7 @@ _REDUCTIONS = {
 class RaggedTensorSpec(TypeSpec):
     """Shape, dtype and ragged rank of a ragged tensor."""
 
-    def __init__(self, shape=None, dtype=None, ragged_rank=None, row_splits_dtype=int64, flat_values_spec=None):
+    def __init__(self, shape=None, dtype=float32, ragged_rank=None, row_splits_dtype=int64, flat_values_spec=None):
         self._shape = as_shape(shape)
         self._dtype = as_dtype("float32" if dtype is None else dtype)
         rank = self._shape.rank

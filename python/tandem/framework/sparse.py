@@ -5,6 +5,7 @@ Tandem computes with dense tensors only: no other op takes one.
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import float32
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TypeSpec
 from tandem.framework.types import CompositeTensor
@@ -42,6 +43,15 @@ class SparseTensor(CompositeTensor):
 
     def _cast_values(self, dtype):
         return self.with_values(execute("Cast", self._values, dtype=as_dtype(dtype)))
+
+    # As an argument or result of functions, loops and branches.
+    def _tf_components(self):
+        return [self._indices, self._values, self._dense_shape]
+
+    def _tf_rebuild(self, parts):
+        made = SparseTensor.__new__(SparseTensor)
+        made._indices, made._values, made._dense_shape = parts
+        return made
 
     @property
     def _type_spec(self):
@@ -204,7 +214,7 @@ def reset_shape(sp_input, new_shape=None):
     return SparseTensor(sp_input.indices, sp_input.values, new_shape)
 
 
-def eye(num_rows, num_columns=None, dtype="float32", name=None):
+def eye(num_rows, num_columns=None, dtype=float32, name=None):
     """A sparse identity matrix."""
     rows, columns = int(num_rows), int(num_rows if num_columns is None else num_columns)
     places = [[i, i] for i in range(min(rows, columns))]
@@ -295,7 +305,7 @@ def fill_empty_rows(sp_input, default_value, name=None):
 class SparseTensorSpec(TypeSpec):
     """Shape and dtype of a sparse tensor."""
 
-    def __init__(self, shape=None, dtype=None):
+    def __init__(self, shape=None, dtype=float32):
         self.shape = as_shape(shape)
         self.dtype = as_dtype("float32" if dtype is None else dtype)
 

@@ -1,6 +1,7 @@
 """tf.TensorSpec and its relatives: what is known about a value before it is there."""
 
 from tandem import _core
+from tandem.framework.dtypes import float32, int64
 from tandem.framework.shape import TensorShape, as_shape
 
 
@@ -19,7 +20,7 @@ class TensorSpec(TypeSpec):
 
     __slots__ = ("_shape", "_dtype", "_name")
 
-    def __init__(self, shape, dtype=None, name=None):
+    def __init__(self, shape, dtype=float32, name=None):
         self._shape = as_shape(shape)
         self._dtype = _core.as_dtype("float32" if dtype is None else dtype)
         self._name = name
@@ -75,7 +76,7 @@ class TensorSpec(TypeSpec):
 class IndexedSlicesSpec(TypeSpec):
     """Specification of tf.IndexedSlices."""
 
-    def __init__(self, shape=None, dtype=None, indices_dtype=None, dense_shape_dtype=None, indices_shape=None):
+    def __init__(self, shape=None, dtype=float32, indices_dtype=int64, dense_shape_dtype=None, indices_shape=None):
         self.shape = as_shape(shape)
         self.dtype = _core.as_dtype("float32" if dtype is None else dtype)
         self.indices_dtype = _core.as_dtype("int64" if indices_dtype is None else indices_dtype)

@@ -99,6 +99,16 @@ def assert_type(tensor, tf_type, message=None, name=None):
         raise TypeError(f"{message or ''}  {tensor!r} must be of type {as_dtype(tf_type)!r}; got {tensor.dtype!r}")
 
 
+def require_padding(padding, remedy=""):
+    """The name of a padding as it is, which TensorFlow wants in capitals."""
+    if padding not in ("SAME", "VALID"):
+        raise InvalidArgumentError(
+            None, None,
+            f"Value for attr 'padding' of \"{padding}\" is not in the list of allowed values: \"SAME\", \"VALID\".{remedy}",
+        )  # fmt: skip
+    return padding
+
+
 def Assert(condition, data, summarize=None, name=None):
     """Raises with the data when the condition does not hold."""
     condition = convert_to_tensor(condition)

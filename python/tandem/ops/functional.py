@@ -2,6 +2,7 @@
 
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
+from tandem.extension import batches
 from tandem.framework import composites, nest
 from tandem.framework.graph import FuncGraph
 from tandem.framework.spec import TensorSpec
@@ -24,7 +25,7 @@ class _Rows:
         if len(known) > 1:
             raise ValueError(f"tf.{what}: elems differ in their first dimension: {sorted(known)}.")
         self.static_count = known.pop() if known else None
-        self._form = composites.number(self._elems, [])
+        self._form = composites.number(batches.rows(self._elems), [])
         self._arrays = [TensorArray(t.dtype, 0, clear_after_read=False).unstack(t) for t in self._flat]
 
     @property
@@ -56,13 +57,13 @@ def map_fn(
     rows = _Rows(elems, "map_fn")
     if signature is None:
         # As in TensorFlow: without a signature results are like elems.
-        signature = composites.rebuild(rows._elems, lambda t, path: t.dtype)
+        signature = batches.rows(composites.rebuild(rows._elems, lambda t, path: TensorSpec(None, t.dtype)))
     return _stacked(rows, fn, signature)
 
 
 def _stacked(rows, fn, signature):
     count = rows.count
-    form = composites.number(signature, [])
+    form = composites.number(batches.stacked(signature, rows.static_count), [])
     dtypes = [_core.as_dtype(getattr(s, "dtype", s)) for s in composites.leaves(signature)]
 
     def body(i, arrays):

@@ -7,6 +7,7 @@ import numpy as np
 
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
+from tandem.ops.check import require_padding
 from tandem.ops.image import _image, convert_image_dtype
 
 
@@ -130,6 +131,7 @@ def ssim_multiscale(
 def extract_patches(images, sizes, strides, rates, padding, name=None):
     """Patches of images, each laid out along the last dimension."""
     images = _image(images, (4,))
+    require_padding(padding)
     places, paddings = [], [[0, 0]]
     for axis in (1, 2):
         size, stride, rate, there = sizes[axis], strides[axis], rates[axis], images.shape[axis]
@@ -254,89 +256,8 @@ def draw_bounding_boxes(images, boxes, colors, name=None):
 BoundingBox = collections.namedtuple("BoundingBox", ["begin", "size", "bboxes"])
 
 
-class _Words:
-    """Random numbers from 32-bit words, drawn as TensorFlow's sampler of boxes draws them."""
-
-    def __init__(self, words):
-        self._words = iter(words.tolist())
-
-    def part(self):
-        """In [0, 1), from 23 bits."""
-        return (next(self._words) & 0x7FFFFF) / float(1 << 23)
-
-    def below(self, n):
-        """A whole number in [0, n)."""
-        if n & (n - 1) == 0:
-            return next(self._words) & (n - 1)
-        rejected = (2**32 - 1) % n + 1
-        word = next(self._words)
-        while word < rejected:
-            word = next(self._words)
-        return word % n
-
-
-def _random_box(height, width, areas, ratio, words):
-    """Top, left, height and width of a box of that ratio with an area between two; None when rounding forbids it."""
-    least, most = (a * width * height for a in areas)
-    rows, tallest = (round(math.sqrt(a / ratio)) for a in (least, most))
-    if round(tallest * ratio) > width:
-        tallest = int((width + 0.5 - 1e-7) / ratio)
-        tallest -= round(tallest * ratio) > width
-    tallest = min(tallest, height)
-    rows = min(rows, tallest)
-    if rows < tallest:
-        rows += words.below(tallest - rows + 1)
-    columns = round(rows * ratio)
-    if rows * columns < least:
-        rows += 1
-        columns = round(rows * ratio)
-    if rows * columns > most:
-        rows -= 1
-        columns = round(rows * ratio)
-    if not least <= rows * columns <= most or not (0 < columns <= width and 0 < rows <= height):
-        return None
-    top = words.below(height - rows) if rows < height else 0
-    left = words.below(width - columns) if columns < width else 0
-    return top, left, rows, columns
-
-
-def _covers(box, objects, part):
-    """Whether a box covers enough of one of the objects."""
-    top, left, rows, columns = box
-    for y0, x0, y1, x1 in objects:
-        if (y1 - y0) * (x1 - x0) < 1:
-            continue
-        shared = max(0, min(y1, top + rows) - max(y0, top)) * max(0, min(x1, left + columns) - max(x0, left))
-        if shared >= part * (y1 - y0) * (x1 - x0):
-            return True
-    return False
-
-
-def _distorted(image_size, bounding_boxes, words, min_covered, ratios, areas, attempts, use_whole):
-    """The first of many random boxes that covers enough of an object, else the whole image."""
-    height, width, *_ = (int(v) for v in convert_to_tensor(image_size).numpy())
-    boxes = convert_to_tensor(bounding_boxes, float32).numpy().reshape(-1, 4)
-    if not len(boxes):
-        if not use_whole:
-            raise ValueError("No bounding boxes provided as input. One must enable use_image_if_no_bounding_boxes.")
-        boxes = np.array([[0, 0, 1, 1]], np.float32)
-    objects = (boxes * np.array([height, width, height, width])).astype(int).tolist()
-    words, top, left, rows, columns = _Words(words), 0, 0, height, width
-    for _ in range(attempts):
-        ratio = words.part() * (ratios[1] - ratios[0]) + ratios[0]
-        box = _random_box(height, width, areas, ratio, words)
-        if box is not None and _covers(box, objects, min_covered):
-            top, left, rows, columns = box
-            break
-    edges = [[[top / height, left / width, (top + rows) / height, (left + columns) / width]]]
-    return BoundingBox(
-        convert_to_tensor([top, left, 0], int32), convert_to_tensor([rows, columns, -1], int32),
-        convert_to_tensor(edges, float32),
-    )  # fmt: skip
-
-
-def _options(aspect_ratio_range, area_range, max_attempts):
-    return aspect_ratio_range or (0.75, 1.33), area_range or (0.05, 1.0), max_attempts or 100
+# Random words for one attempt: a few, and more where some are rejected.
+_WORDS = 64
 
 
 def stateless_sample_distorted_bounding_box(
@@ -346,9 +267,19 @@ def stateless_sample_distorted_bounding_box(
     """A random box that covers enough of an object, as the seed says."""
     from tandem.ops import random
 
-    options = _options(aspect_ratio_range, area_range, max_attempts)
-    words = random.stateless_uniform([64 * options[2]], seed, None, None, dtype="uint32").numpy()
-    return _distorted(image_size, bounding_boxes, words, min_object_covered, *options, use_image_if_no_bounding_boxes)
+    attempts = max_attempts or 100
+    words = random.stateless_uniform([_WORDS * attempts], seed, None, None, dtype="uint32")
+    ratios, areas = aspect_ratio_range or (0.75, 1.33), area_range or (0.05, 1.0)
+    size = convert_to_tensor(image_size)
+    begin, extent, boxes = execute(
+        "SampleBoxFromWords", execute("Cast", size, dtype=int32), convert_to_tensor(bounding_boxes, float32), words,
+        min_object_covered=float(min_object_covered), least_ratio=float(ratios[0]), most_ratio=float(ratios[1]),
+        least_area=float(areas[0]), most_area=float(areas[1]), max_attempts=attempts,
+        use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),
+    )  # fmt: skip
+    if size.dtype is not int32:
+        begin, extent = (execute("Cast", part, dtype=size.dtype) for part in (begin, extent))
+    return BoundingBox(begin, extent, boxes)
 
 
 def sample_distorted_bounding_box(
@@ -360,6 +291,6 @@ def sample_distorted_bounding_box(
 
     draw = random.uniform([2], 0, 2**31 - 1, dtype=int32, seed=seed or None)
     return stateless_sample_distorted_bounding_box(
-        image_size, bounding_boxes, draw.numpy().tolist(), min_object_covered, aspect_ratio_range, area_range,
+        image_size, bounding_boxes, draw, min_object_covered, aspect_ratio_range, area_range,
         max_attempts, use_image_if_no_bounding_boxes,
     )  # fmt: skip

@@ -1,8 +1,9 @@
 """tf.image's random changes: with a generator's state, or with seeds of their own."""
 
+from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
-from tandem.ops import image as _image, random
+from tandem.ops import check, image as _image, random
 
 
 def _uniform(low, high, seed, stateless, dtype=float32):
@@ -139,6 +140,9 @@ def stateless_random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, see
 def _crop(value, size, seed, stateless):
     value, size = convert_to_tensor(value), convert_to_tensor(size, int32)
     shape = execute("Shape", value)
+    fits = execute("All", execute("GreaterEqual", shape, size))
+    if not _core.static_value(fits):  # not known, or known to be wrong
+        check.Assert(fits, ["Need value.shape >= size, got ", shape, size], summarize=1000)
     limit = shape - size + 1
     # TensorFlow draws one large number for each axis and takes remainders.
     draw = (

@@ -250,9 +250,13 @@ def _band(k):
     return (int(k), int(k)) if np.ndim(k) == 0 else (int(k[0]), int(k[-1]))
 
 
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None):
+def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
     """x divided by its norm over axes."""
     x = convert_to_tensor(x)
+    if dim is not None:  # the old name of axis
+        if axis is not None:
+            raise ValueError("Cannot specify both 'axis' and 'dim'.")
+        axis = dim
     squares = execute(_Sum, execute("Square", x), axis=axis, keepdims=True)
     return x * execute("Rsqrt", execute(_Maximum, squares, epsilon))
 

@@ -183,29 +183,17 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
 
 def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
     """Levenshtein's distance of sequences given as sparse tensors."""
-    import numpy as np
+    for given, what in ((hypothesis, "Hypothesis"), (truth, "Truth")):
+        if not hasattr(given, "dense_shape"):
+            raise TypeError(f"{what} must be a SparseTensor, not {type(given).__name__}.")
 
-    def sequences(sparse):
-        found = {}
-        for index, value in zip(sparse.indices.numpy().tolist(), sparse.values.numpy().tolist()):
-            found.setdefault(tuple(index[:-1]), []).append(value)
-        return found
+    def parts(sparse):
+        values = sparse.values
+        if values.dtype.name == "string":  # equal strings have equal hashes
+            values = execute("StringToHashBucketFast", values, num_buckets=2**62)
+        return sparse.indices, values, sparse.dense_shape
 
-    left, right = sequences(hypothesis), sequences(truth)
-    shape = [max(a, b) for a, b in zip(hypothesis.dense_shape.numpy()[:-1], truth.dense_shape.numpy()[:-1])]
-    result = np.zeros(shape, np.float32)
-    for place in {*left, *right}:
-        a, b = left.get(place, []), right.get(place, [])
-        row = list(range(len(b) + 1))
-        for i, x in enumerate(a, 1):
-            previous, row = row, [i]
-            for j, y in enumerate(b, 1):
-                row.append(min(previous[j] + 1, row[-1] + 1, previous[j - 1] + (x != y)))
-        distance = float(row[-1])
-        if normalize:
-            distance = distance / len(b) if b else (float("inf") if a else 0.0)
-        result[place] = distance
-    return convert_to_tensor(result)
+    return execute("EditDistance", *parts(hypothesis), *parts(truth), normalize=bool(normalize))
 
 
 def timestamp(name=None):

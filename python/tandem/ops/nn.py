@@ -4,6 +4,7 @@ from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32
 from tandem.ops import array, random
+from tandem.ops.check import require_padding
 
 _f = _core.functions
 _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
@@ -20,7 +21,7 @@ def _ones(values):
 def _padding(padding):
     """(padding, explicit paddings of every dimension) from a name or a list of pairs."""
     if isinstance(padding, str):
-        return padding.upper(), []
+        return require_padding(padding, " Give a list of pairs for explicit padding."), []
     return "EXPLICIT", [int(v) for pair in padding for v in pair]
 
 

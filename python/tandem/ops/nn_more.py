@@ -2,7 +2,7 @@
 
 import math
 
-from tandem._core import convert_to_tensor, execute
+from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, int64
 from tandem.ops.nn import batch_normalization, conv2d, conv2d_transpose
 
@@ -94,6 +94,8 @@ def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.
 
 def atrous_conv2d(value, filters, rate, padding, name=None):
     """Convolution with holes."""
+    if padding not in ("SAME", "VALID"):
+        raise ValueError(f"`padding` must be one of 'SAME' or 'VALID'. Received: padding={padding}")
     return conv2d(value, filters, strides=1, padding=padding, dilations=rate)
 
 
@@ -145,24 +147,23 @@ def max_pool_with_argmax(
 
 def isotonic_regression(inputs, decreasing=True, axis=-1):
     """The nearest monotone sequence in the sense of squares, and the segment of each element."""
-    import numpy as np
-
     x = convert_to_tensor(inputs)
-    values = np.moveaxis(x.numpy().astype(np.float64), axis, -1)
-    fitted, segments = np.empty_like(values), np.empty(values.shape, np.int32)
-    for place in np.ndindex(values.shape[:-1]):
-        row = values[place] if not decreasing else -values[place]
-        blocks = []  # (mean, size): pool adjacent violators
-        for v in row:
-            blocks.append((v, 1))
-            while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-                (a, m), (b, n) = blocks[-2:]
-                blocks[-2:] = [((a * m + b * n) / (m + n), m + n)]
-        out = np.concatenate([np.full(n, v) for v, n in blocks])
-        fitted[place] = -out if decreasing else out
-        segments[place] = np.concatenate([np.full(n, i) for i, (_, n) in enumerate(blocks)])
-    back = lambda a: np.moveaxis(a, -1, axis)  # noqa: E731
-    return convert_to_tensor(back(fitted), x.dtype), convert_to_tensor(back(segments), int32)
+    kind = x.dtype
+    if not kind.is_floating:
+        kind = as_dtype("float64" if kind.size > 2 else "float32")
+    wide = as_dtype("float64" if kind.size == 8 else "float32")
+    x = execute("Cast", x, dtype=wide) if x.dtype is not wide else x
+    rank = x.shape.rank
+    order = list(range(rank))
+    order.append(order.pop(axis if axis >= 0 else axis + rank))
+    moved = order != list(range(rank))
+    x = execute("Transpose", x, order) if moved else x
+    fitted, segments = execute("IsotonicRegression", x if decreasing else -x)
+    fitted = fitted if decreasing else -fitted
+    if moved:
+        back = [order.index(i) for i in range(rank)]
+        fitted, segments = execute("Transpose", fitted, back), execute("Transpose", segments, back)
+    return (execute("Cast", fitted, dtype=kind) if kind is not wide else fitted), segments
 
 
 def embedding_lookup_sparse(

@@ -64,7 +64,7 @@ def map_flat_values(op, *args, **kwargs):
     return found[0].with_flat_values(result)
 
 
-def range(starts, limits=None, deltas=1, dtype=None, row_splits_dtype=int64, name=None):
+def range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype=int64):
     """Rows of evenly spaced numbers."""
     if limits is None:
         starts, limits = 0, starts

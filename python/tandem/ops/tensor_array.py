@@ -5,6 +5,7 @@ A cover of the native list ops, the same eagerly and in traced functions; loops 
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import float32
 from tandem.framework.errors import InvalidArgumentError, OutOfRangeError
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TypeSpec
@@ -176,7 +177,7 @@ def _rows(shape):
 class TensorArraySpec(TypeSpec):
     """What a TensorArray is."""
 
-    def __init__(self, element_shape=None, dtype="float32", dynamic_size=False, infer_shape=True):
+    def __init__(self, element_shape=None, dtype=float32, dynamic_size=False, infer_shape=True):
         self.element_shape = as_shape(element_shape)
         self.dtype = as_dtype(dtype)
         self.dynamic_size = dynamic_size

@@ -1,6 +1,7 @@
-"""Components of elements that are made of several tensors: ragged and sparse ones."""
+"""Components of elements that are made of several tensors: ragged and sparse ones, and users' own types."""
 
 from tandem import _core
+from tandem.framework import composites
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
 from tandem.framework.sparse import SparseTensor, SparseTensorSpec
 
@@ -40,6 +41,37 @@ class _Sparse:
         return SparseTensor(*tensors)
 
 
+class _Extension:
+    """Values of a user's own type (tf.experimental.ExtensionType)."""
+
+    @staticmethod
+    def components(spec):
+        return [(leaf.dtype, leaf.shape) for leaf in composites.leaves(spec)]
+
+    @staticmethod
+    def parts(value):
+        return composites.leaves(value)
+
+    @staticmethod
+    def value(spec, tensors):
+        return composites.unpack(composites.number(spec, []), tensors)
+
+    @staticmethod
+    def resized(spec, components):
+        """The spec of elements with other components: those of a batch, or of what a batch consists of."""
+        before = composites.leaves(spec)
+        gained = {_rank_change(leaf, shape) for leaf, (_, shape) in zip(before, components)} - {None}
+        if gained == {1}:
+            return spec._batch(components[0][1][0])
+        return spec._unbatch() if gained == {-1} else spec
+
+
+def _rank_change(leaf, shape):
+    if leaf.shape.rank is None or shape.rank is None:
+        return None
+    return shape.rank - leaf.shape.rank
+
+
 def _shape(dims):
     from tandem.framework.shape import as_shape
 
@@ -53,4 +85,6 @@ def kind_of(spec):
     for cls, kind in _KINDS:
         if isinstance(spec, cls):
             return kind
+    if hasattr(type(spec), "_tf_value_type"):
+        return _Extension
     raise TypeError(f"Elements of datasets cannot have components of {spec!r}.")

@@ -1,6 +1,9 @@
 """tf.data.experimental: functions to be given to apply(), and what has no other place."""
 
+import inspect
+
 from tandem import _core
+from tandem.framework.dtypes import int64
 from tandem.pipeline.dataset import Dataset
 from tandem.pipeline.functions import enable_debug_mode  # noqa: F401
 
@@ -17,18 +20,24 @@ def assert_cardinality(expected_cardinality):
     return apply
 
 
-def Counter(start=0, step=1, dtype="int64"):  # noqa: N802
+def Counter(start=0, step=1, dtype=int64):  # noqa: N802
     return Dataset.counter(start, step, dtype)
 
 
-def RandomDataset(seed=None, name=None):  # noqa: N802
-    return Dataset.random(seed)
+def RandomDataset(seed=None, rerandomize_each_iteration=None, name=None):  # noqa: N802
+    return Dataset.random(seed, rerandomize_each_iteration, name)
 
 
 def _method(name):
+    method = getattr(Dataset, name)
+
     def function(*args, **kwargs):
+        function.__signature__.bind(*args, **kwargs)
         return lambda dataset: getattr(dataset, name)(*args, **kwargs)
 
+    # The method's parameters, without the dataset and the name of the new one.
+    parameters = [p for p in inspect.signature(method).parameters.values() if p.name not in ("self", "name")]
+    function.__signature__ = inspect.Signature(parameters)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Dataset.{name} as a function for apply()."
     return function
@@ -103,5 +112,5 @@ def make_batched_features_dataset(*args, **kwargs):
     raise NotImplementedError("tf.data.experimental.make_batched_features_dataset: use TFRecordDataset, map and batch.")
 
 
-def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype="int64"):
+def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype=int64):
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)

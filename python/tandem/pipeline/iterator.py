@@ -3,6 +3,7 @@
 from tandem import _core
 from tandem.framework.errors import OutOfRangeError
 from tandem.framework.spec import TypeSpec
+from tandem.framework.trackable import Trackable
 from tandem.pipeline import structure as nest
 from tandem.pipeline.traced import ForLoops, TracedIterator, next_element, rebuilt
 
@@ -21,7 +22,7 @@ class Iterator:
         raise NotImplementedError
 
 
-class OwnedIterator(ForLoops, Iterator):
+class OwnedIterator(ForLoops, Iterator, Trackable):
     """One pass over a dataset; its threads end when it is no longer used."""
 
     _pipeline_leaf = True
@@ -62,6 +63,13 @@ class OwnedIterator(ForLoops, Iterator):
 
     def _tf_rebuild(self, parts):
         return rebuilt(parts, lambda tensor: TracedIterator(tensor, self._structure))
+
+    # In a checkpoint: how many elements were taken. They are passed over when it is restored.
+    def _serialize_to_tensors(self):
+        return {"ITERATOR_STATE": _core.convert_to_tensor(self._native.position(), "int64")}
+
+    def _restore_from_tensors(self, restored_tensors):
+        self._native.restore(int(restored_tensors["ITERATOR_STATE"].numpy()))
 
     def next(self):
         return self.__next__()

@@ -111,11 +111,16 @@ class FixedLengthRecordDataset(_FileDataset):
 
 
 class TFRecordOptions:
-    """How records are written; compression is the one thing that can be chosen."""
+    """How records are written; compression is the one thing that can be chosen, the rest is accepted."""
 
-    def __init__(self, compression_type=None, **options):
+    def __init__(
+        self, compression_type=None, flush_mode=None, input_buffer_size=None, output_buffer_size=None,
+        window_bits=None, compression_level=None, compression_method=None, mem_level=None, compression_strategy=None,
+    ):  # fmt: skip
         self.compression_type = compression_type
-        self.__dict__.update(options)
+        self.flush_mode, self.input_buffer_size, self.output_buffer_size = flush_mode, input_buffer_size, output_buffer_size
+        self.window_bits, self.compression_level, self.compression_method = window_bits, compression_level, compression_method
+        self.mem_level, self.compression_strategy = mem_level, compression_strategy
 
 
 class TFRecordWriter:

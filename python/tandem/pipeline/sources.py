@@ -5,6 +5,7 @@ import glob
 import numpy as np
 
 from tandem import _core
+from tandem.framework.dtypes import int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.pipeline import structure as nest
@@ -75,7 +76,7 @@ class Sources:
         return make(core, nest.Structure(TensorSpec((), dtype)), "_RangeDataset")
 
     @staticmethod
-    def counter(start=0, step=1, dtype="int64", name=None):
+    def counter(start=0, step=1, dtype=int64, name=None):
         dtype = _core.as_dtype(dtype)
         stop = dtype.max if step >= 0 else dtype.min
         core = _data.take(_data.range(start, stop, step, dtype), -1)

@@ -142,7 +142,8 @@ class Structure:
         return [component for leaf in self.leaves for component in _components_of(leaf)]
 
     def has_composites(self):
-        return any(_composite(leaf) is not None for leaf in self.leaves)
+        """Whether there are leaves whose components cannot be stacked one by one."""
+        return any(_composite(leaf) is not None and not hasattr(leaf, "_batch") for leaf in self.leaves)
 
     def with_components(self, components):
         """The same structure of tensors of these dtypes and shapes."""
@@ -153,7 +154,7 @@ class Structure:
                 leaves.append(leaf)
                 continue
             own = [next(given) for _ in _components_of(leaf)]
-            leaves.append(TensorSpec(own[0][1], own[0][0]) if isinstance(leaf, TensorSpec) else leaf)
+            leaves.append(_resized(leaf, own))
         return Structure(pack(self.spec, iter(leaves)))
 
     def flat(self, value):
@@ -163,6 +164,12 @@ class Structure:
             if not isinstance(leaf, NoneTensorSpec):
                 found.extend(_parts_of_leaf(part))
         return found
+
+
+def _resized(leaf, components):
+    if isinstance(leaf, TensorSpec):
+        return TensorSpec(components[0][1], components[0][0])
+    return _composite(leaf).resized(leaf, components) if hasattr(_composite(leaf), "resized") else leaf
 
 
 def _value_of(leaf, tensors):

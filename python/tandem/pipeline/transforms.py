@@ -3,6 +3,7 @@
 import numpy as np
 
 from tandem import _core
+from tandem.framework.dtypes import int64
 from tandem.framework.shape import as_shape
 from tandem.framework.spec import TensorSpec
 from tandem.pipeline import structure as nest
@@ -63,7 +64,7 @@ class Transforms:
         core = _data.batch(self._core, batch_size, bool(drop_remainder), calls, self._ordered(deterministic))
         return self._like(core, "_ParallelBatchDataset" if calls else "_BatchDataset")
 
-    def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype="int64", name=None):
+    def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype=int64, name=None):
         from tandem.framework.ragged import RaggedTensorSpec
 
         leaves, ragged = [], []
@@ -106,7 +107,18 @@ class Transforms:
         return self._like(_data.unbatch(self._core), "_UnbatchDataset")
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):
-        sizes = [int(n) for n in np.atleast_1d(np.asarray(batch_size))]
+        if any(isinstance(leaf, TensorSpec) and leaf.shape.rank == 0 for leaf in self._structure.leaves):
+            raise ValueError(
+                "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with scalar elements. "
+                "Fix the issue by adding the `batch` transformation to the dataset."
+            )
+        given = _core.convert_to_tensor(batch_size, int64).numpy()
+        if given.ndim > 1:
+            raise ValueError(
+                "Invalid `batch_sizes`. Expected `batch_sizes` to be a scalar or a vector. Received `batch_sizes` of "
+                f"rank {given.ndim}."
+            )
+        sizes = [int(n) for n in np.atleast_1d(given)]
         return self._like(_data.rebatch(self._core, sizes, bool(drop_remainder)), "_RebatchDataset")
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None):

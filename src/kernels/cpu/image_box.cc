@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/parallel.h"
+#include "kernels/cpu/image_crop.h"
 #include "kernels/cpu/image_register.h"
 #include "kernels/cpu/nn_through_float.h"
 #include "op/kernel.h"
@@ -39,14 +40,6 @@ CropPlan prepare_crop(const Signature& s) {
           out[2]};
 }
 
-// Where output position i of n lies between two edges, in pixels.
-float place(int64_t i, int64_t n, float low, float high, int64_t size) {
-  const auto last = static_cast<float>(size - 1);
-  if (n == 1) return 0.5f * (low + high) * last;
-  const float step = (high - low) * last / static_cast<float>(n - 1);
-  return low * last + static_cast<float>(i) * step;
-}
-
 template <class T>
 void launch_crop(const CropPlan& p, const LaunchArgs& a) {
   const int64_t c = p.channels;
@@ -63,10 +56,10 @@ void launch_crop(const CropPlan& p, const LaunchArgs& a) {
       const float* box = a.in<float>(1) + r / p.out_h * 4;
       const T* image = a.in<T>(0) + a.in<int32_t>(2)[r / p.out_h] * p.h * p.w * c;
       float* out = a.out<float>() + r * p.out_w * c;
-      const float y = place(r % p.out_h, p.out_h, box[0], box[2], p.h);
+      const float y = crop_place(r % p.out_h, p.out_h, box[0], box[2], p.h);
       const bool above = !(y >= 0 && y <= static_cast<float>(p.h - 1));
       for (int64_t i = 0; i < p.out_w; ++i, out += c) {
-        const float x = place(i, p.out_w, box[1], box[3], p.w);
+        const float x = crop_place(i, p.out_w, box[1], box[3], p.w);
         if (above || !(x >= 0 && x <= static_cast<float>(p.w - 1))) {
           std::fill_n(out, c, p.outside);
           continue;

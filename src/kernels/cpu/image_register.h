@@ -11,6 +11,8 @@ void register_image_codec_kernels(KernelRegistry& registry);
 void register_image_colour_kernels(KernelRegistry& registry);
 void register_image_scale_kernels(KernelRegistry& registry);
 void register_image_box_kernels(KernelRegistry& registry);
+void register_image_gradient_kernels(KernelRegistry& registry);
+void register_image_sample_kernels(KernelRegistry& registry);
 
 }  // namespace cpu
 
