@@ -36,29 +36,6 @@ function(tandem_link_package)
   endforeach()
 endfunction()
 
-# The native files of the wheel lie in the package: the module, the library and what it needs, the
-# command. A wheel holds no links, so the library has no versioned names there.
-function(tandem_install_wheel module)
-  set_property(TARGET tandem PROPERTY VERSION)
-  set_property(TARGET tandem PROPERTY SOVERSION)
-  set_property(TARGET tandem PROPERTY INSTALL_RPATH "$ORIGIN")
-  set_target_properties(tandem_cli PROPERTIES INSTALL_RPATH "$ORIGIN/..")
-  install(TARGETS ${module} tandem LIBRARY DESTINATION tandem COMPONENT python)
-  install(TARGETS tandem_cli RUNTIME DESTINATION tandem/bin COMPONENT python)
-  install(
-    DIRECTORY "${TANDEM_PYTHON_DIR}/tandem"
-    DESTINATION .
-    COMPONENT python
-    FILES_MATCHING
-    PATTERN "*.py"
-    PATTERN "*.pyi")
-  get_target_property(dnnl DNNL::dnnl IMPORTED_LOCATION)
-  cmake_path(IS_PREFIX TANDEM_VENV "${dnnl}" dnnl_in_venv)
-  if(dnnl_in_venv)
-    install(PROGRAMS "${dnnl}" DESTINATION tandem COMPONENT python RENAME libdnnl.so.3)
-  endif()
-endfunction()
-
 function(tandem_python_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
   tandem_check_arguments("tandem_python_module(${name})" SOURCES)
@@ -86,9 +63,5 @@ function(tandem_python_module name)
   add_custom_target(tandem_python ALL DEPENDS "${generated}/ops.py")
   if(NOT SKBUILD)
     tandem_link_package()
-  endif()
-
-  if(SKBUILD)
-    tandem_install_wheel(${name})
   endif()
 endfunction()

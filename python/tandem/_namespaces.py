@@ -9,7 +9,7 @@ import importlib
 import sys
 import types
 
-from tandem._generated.names import NAMES
+from tandem._generated.names import NAMES, SPACES
 
 ROOT = "tandem"
 
@@ -94,17 +94,13 @@ def names_in(prefix):
 
 
 def make_all():
-    """Puts a module for every namespace of the table into sys.modules."""
-    paths = set()
-    for name in NAMES:
-        parts = name.split(".")[:-1]
-        paths.update(".".join(parts[: i + 1]) for i in range(len(parts)))
-    for path in sorted(paths):
+    """Puts a module for every namespace of the table into sys.modules; those that Python files define stay."""
+    modules = sys.modules
+    for path in SPACES:
         full = f"{ROOT}.{path}"
-        if full in sys.modules or path in NAMES:
+        if full in modules:
             continue
-        module = Namespace(full, f"TensorFlow's tf.{path}.")
+        module = modules[full] = Namespace(full, f"TensorFlow's tf.{path}.")
         module.__path__ = []
-        sys.modules[full] = module
         parent, _, child = full.rpartition(".")
-        setattr(sys.modules[parent], child, module)
+        setattr(modules[parent], child, module)

@@ -1,7 +1,9 @@
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <cblas.h>
+#include <dlfcn.h>
 #include <dnnl.h>
 #include <fmt/core.h>
 #include <gnu/libc-version.h>
@@ -59,6 +61,18 @@ void print_libraries() {
   }
 }
 
+// A backend may say which parts it found (libraries of a vendor, a driver), and which it
+// needs.
+void print_backends() {
+  for (const Plugin& p : load_plugins().plugins) {
+    auto* const describe =
+        reinterpret_cast<const char* (*)()>(dlsym(p.library, "tandem_describe_backend"));
+    if (!describe) continue;
+    fmt::print("parts of {}\n{}", std::filesystem::path(p.path).filename().string(),
+               describe());
+  }
+}
+
 void print_cores() {
   fmt::print("cores\n  {}, {} usable: {}\n", processor_name(), available_cores().size(),
              core_list(available_cores()));
@@ -94,6 +108,7 @@ int doctor(const DoctorOptions& options) {
 #endif
   devices();
   print_libraries();
+  print_backends();
   print_cores();
   print_memory();
   for (const std::string& reason : Runtime::get().absence_reasons()) {

@@ -12,8 +12,8 @@ namespace tandem {
 
 struct Plugin {
   std::string path;
-  void* library = nullptr;     // dlopen handle, for further symbols such as
-                               // `tandem_register_kernels`
+  void* library = nullptr;     // dlopen handle, for further symbols:
+                               // `tandem_register_kernels`, `tandem_describe_backend`
   Backend* backend = nullptr;  // owned by the library
 };
 

@@ -37,6 +37,10 @@ Ints to_ints(PyObject* value, const char* what);
 /// read-only and shares the memory of a tensor in host memory.
 nb::object to_numpy(const Tensor& tensor, bool copy);
 
+/// NumPy's scalar of the element at `data` (host memory), a new reference. Not for
+/// strings.
+PyObject* numpy_scalar(DType dtype, void* data);
+
 void bind_convert(nb::module_& m);
 
 }  // namespace tandem::python

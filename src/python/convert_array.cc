@@ -10,6 +10,7 @@
 #include "python/convert_parts.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/host_now.h"
 #include "python/numpy_api.h"
 #include "python/tensor_object.h"
 #include "tensor/tensor_impl.h"
@@ -76,6 +77,26 @@ Tensor strings_from(PyArrayObject* array, const Shape& shape) {
     texts.push_back(to_bytes(item));
   }
   return tensor_from_strings(texts, shape);
+}
+
+// A new reference.
+PyArray_Descr* descr_of(DType dtype) {
+  const int number = numpy_type(dtype);
+  if (number < 0) {
+    raise(PyExc_ValueError,
+          fmt::format("A tensor of dtype {} has no NumPy form.", dtype_name(dtype)));
+  }
+  return PyArray_DescrFromType(number);
+}
+
+// A few kilobytes are copied before another thread could take the lock.
+void copy_bytes(void* to, const void* from, size_t bytes) {
+  if (bytes <= 32768) {
+    std::memcpy(to, from, bytes);
+    return;
+  }
+  const nb::gil_scoped_release unlocked;
+  std::memcpy(to, from, bytes);
 }
 
 nb::object strings_to_array(const Tensor& host) {
@@ -155,29 +176,33 @@ Tensor from_array(PyObject* value, const ConvertOptions& options) {
   return make_constant(data, wanted, shape, options);
 }
 
+PyObject* numpy_scalar(DType dtype, void* data) {
+  PyArray_Descr* descr = descr_of(dtype);
+  PyObject* scalar = PyArray_Scalar(data, descr, nullptr);
+  Py_DECREF(descr);
+  if (!scalar) throw nb::python_error();
+  return scalar;
+}
+
 nb::object to_numpy(const Tensor& tensor, bool copy) {
   Tensor host;
-  {
+  const bool now = on_host_now(*tensor.impl());
+  if (now) {
+    host = tensor;
+  } else {
     const nb::gil_scoped_release unlocked;
     host = tensor.to_host();
   }
   if (host.dtype() == DType::kString) return strings_to_array(host);
-  const int number = numpy_type(host.dtype());
-  if (number < 0) {
-    raise(PyExc_ValueError, fmt::format("A tensor of dtype {} has no NumPy form.",
-                                        dtype_name(host.dtype())));
-  }
   npy_intp dims[kMaxRank];
   for (int i = 0; i < host.rank(); ++i) dims[i] = host.shape()[i];
-  PyArray_Descr* descr = PyArray_DescrFromType(number);
+  PyArray_Descr* descr = descr_of(host.dtype());
   if (copy) {
     nb::object result = nb::steal(PyArray_NewFromDescr(
         &PyArray_Type, descr, host.rank(), dims, nullptr, nullptr, 0, nullptr));
     if (!result.is_valid()) throw nb::python_error();
     if (const size_t bytes = host.impl()->bytes()) {
-      void* to = PyArray_DATA(as_array(result));
-      const nb::gil_scoped_release unlocked;
-      std::memcpy(to, host.host_data(), bytes);
+      copy_bytes(PyArray_DATA(as_array(result)), host.host_data(), bytes);
     }
     return result;
   }

@@ -7,6 +7,7 @@
 #include "python/convert.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/host_now.h"
 #include "python/site.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
@@ -23,12 +24,33 @@ PyTypeObject* g_op_type = nullptr;
 
 constexpr int64_t kSmall = 2048;  // elements
 
-// Elementwise on a few host values: done before another thread could take the lock.
+// Ops besides the elementwise ones whose time is that of their inputs, or the product of
+// two of them.
+bool is_quick(const OpDef& op) {
+  static const auto* const quick = [] {
+    auto* ids = new std::vector<bool>(OpTable::get().all().size() + 1);
+    for (const char* name :
+         {"All",      "Any",          "ArgMax",   "ArgMin",   "BiasAdd", "Cast",
+          "ConcatV2", "ExpandDims",   "Identity", "MatMul",   "Max",     "Mean",
+          "Min",      "Pack",         "Prod",     "Reshape",  "Shape",   "Softmax",
+          "Squeeze",  "StridedSlice", "Sum",      "Transpose"}) {
+      const auto id = static_cast<size_t>(OpTable::get().at(name).id);
+      if (id >= ids->size()) ids->resize(id + 1);
+      (*ids)[id] = true;
+    }
+    return ids;
+  }();
+  const auto id = static_cast<size_t>(op.id);
+  return !op.expression.empty() || (id < quick->size() && (*quick)[id]);
+}
+
+// On a few host values: done before another thread could take the lock. Nothing that it
+// waits for needs the lock: neither variables nor callbacks are among these ops.
 bool is_small(const OpDef& op, std::span<const TensorArg> inputs) {
-  if (op.expression.empty()) return false;
+  if (!is_quick(op)) return false;
   for (const TensorArg& arg : inputs) {
     const TensorImpl* t = arg.impl();
-    if (!t || !t->buffer || !t->device->is_host() || t->buffer->ready()) return false;
+    if (!t || !on_host_now(*t)) return false;
     if (t->shape.num_elements() > kSmall) return false;
   }
   return true;

@@ -1,10 +1,14 @@
 // x[key] as a StridedSlice: integers, slices, ..., None and scalar tensors, alone or in a
 // tuple; a mask of booleans selects rows.
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "op/emitter.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/execute.h"
 #include "python/numpy_api.h"
 #include "python/operators.h"
 #include "python/tensor_object.h"
@@ -76,16 +80,47 @@ class Spec {
   }
 
   PyObject* slice(const Tensor& x) const {
-    const Tensor begin = vector(begin_), end = vector(end_), strides = vector(strides_);
-    Tensor result;
-    {
-      const nb::gil_scoped_release unlocked;
-      result = strided_slice(x, begin, end, strides, attrs_);
-    }
-    return wrap(std::move(result));
+    static const OpHandle op("StridedSlice");
+    const Bounds bounds = tensors();
+    const TensorArg args[] = {x, bounds.begin, bounds.end, bounds.strides};
+    return wrap(emit_unlocked(op, attrs_ref(attrs_), args));
   }
 
  private:
+  struct Bounds {
+    Tensor begin, end, strides;
+  };
+
+  // Programs index with few numbers again and again: their tensors are kept. Under the
+  // interpreter lock.
+  Bounds tensors() const {
+    const size_t n = begin_.size();
+    Ints key;
+    for (const auto* list : {&begin_, &end_, &strides_}) {
+      for (const Bound& b : *list) {
+        if (b.tensor.defined()) return {vector(begin_), vector(end_), vector(strides_)};
+        key.push_back(b.value);
+      }
+    }
+    constexpr size_t kSlots = 256;
+    struct Slot {
+      Ints key;
+      Bounds bounds;
+    };
+    static auto* const slots = new std::array<Slot, kSlots>;
+    uint64_t hash = n;
+    for (int64_t v : key) hash = (hash ^ static_cast<uint64_t>(v)) * 0x9e3779b97f4a7c15u;
+    Slot& slot = (*slots)[hash >> 56];
+    const std::span<const int64_t> values(key);
+    if (!slot.bounds.begin.defined() || !std::ranges::equal(slot.key, values)) {
+      slot.bounds = {make_host_ints(values.subspan(0, n)),
+                     make_host_ints(values.subspan(n, n)),
+                     make_host_ints(values.subspan(2 * n, n))};
+      slot.key = std::move(key);
+    }
+    return slot.bounds;
+  }
+
   void push(Bound begin, Bound end, Bound stride) {
     begin_.push_back(std::move(begin));
     end_.push_back(std::move(end));

@@ -9,8 +9,10 @@
 #include "python/dtypes.h"
 #include "python/errors.h"
 #include "python/graph_scopes.h"
+#include "python/host_now.h"
 #include "python/numpy_api.h"
 #include "python/operators.h"
+#include "python/scalar_value.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem::python {
@@ -139,6 +141,10 @@ PyMemberDef kMembers[] = {
 // As NumPy: rank 0 gives a scalar of the dtype's own type.
 PyObject* numpy(PyObject* o, PyObject*) {
   return guarded([&] {
+    const TensorImpl& t = *tensor_of(o).impl();
+    if (t.shape.rank() == 0 && t.dtype != DType::kString && on_host_now(t)) {
+      return numpy_scalar(t.dtype, t.data());
+    }
     nb::object array = to_numpy(tensor_of(o), true);
     return PyArray_Return(reinterpret_cast<PyArrayObject*>(array.release().ptr()));
   });
@@ -242,9 +248,7 @@ int truth(PyObject* o) {
             "or a.all()");
     }
     if (t.num_elements() == 0) return Py_NewRef(Py_False);
-    const nb::object value = to_numpy(t, false);
-    const nb::object item = value.attr("item")();
-    const int yes = PyObject_IsTrue(item.ptr());
+    const int yes = PyObject_IsTrue(python_scalar(t).ptr());
     if (yes < 0) throw nb::python_error();
     return PyBool_FromLong(yes);
   });
@@ -260,7 +264,7 @@ nb::object scalar_item(PyObject* o, const char* what) {
     raise(PyExc_TypeError,
           "only 0-dimensional arrays can be converted to Python scalars");
   }
-  return to_numpy(tensor_of(o), false).attr("item")();
+  return python_scalar(tensor_of(o));
 }
 PyObject* to_int(PyObject* o) {
   return guarded([&] { return PyNumber_Long(scalar_item(o, "int()").ptr()); });

@@ -5,6 +5,7 @@
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/library.h"
 #include "device/cuda/probe.h"
+#include "device/cuda/versions.h"
 #include "device/out_of_memory.h"
 #include "tandem/error.h"
 
@@ -73,4 +74,12 @@ extern "C" __attribute__((visibility("default"))) tandem::Backend* tandem_backen
   if (abi != tandem::kBackendAbi) return nullptr;
   static auto* const backend = new tandem::cuda::CudaBackend;
   return backend;
+}
+
+/// What `tandem doctor` prints about the parts that the backend is made of.
+extern "C" __attribute__((visibility("default"))) const char* tandem_describe_backend() {
+  using namespace tandem::cuda;
+  static const auto* const text =
+      new std::string(describe_parts(part_versions(load_driver())));
+  return text->c_str();
 }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include "base/flags.h"
 
@@ -10,17 +11,29 @@ namespace tandem::cuda {
 
 namespace fs = std::filesystem;
 
+std::vector<std::string> package_places(const std::string& plugin) {
+  std::vector<std::string> places;
+  fs::path at = fs::path(plugin).parent_path();
+  // The plugin is <site-packages>/tandem/libtandem_cuda.so, or deeper in a build tree.
+  for (int up = 0; up < 4 && at.has_parent_path(); ++up, at = at.parent_path()) {
+    for (const char* package : {"cu13", "cudnn"}) {
+      std::error_code error;
+      const fs::path found = at / "nvidia" / package / "lib";
+      if (fs::is_directory(found, error)) places.push_back(found.string());
+    }
+  }
+  return places;
+}
+
 std::vector<std::string> library_places() {
   std::vector<std::string> places;
   if (const auto given = env_string("TANDEM_CUDA_LIBRARY_PATH")) places.push_back(*given);
+  // What the process has loaded already (PyTorch's copy, say) is found by the loader.
+  places.emplace_back();
   Dl_info self;
   if (dladdr(reinterpret_cast<const void*>(&library_places), &self) && self.dli_fname) {
-    // Python packages: nvidia/cu13/lib beside the package this library lies in.
-    fs::path at = fs::path(self.dli_fname).parent_path();
-    for (int up = 0; up < 4 && at.has_parent_path(); ++up, at = at.parent_path()) {
-      std::error_code error;
-      const fs::path found = at / "nvidia" / "cu13" / "lib";
-      if (fs::is_directory(found, error)) places.push_back(found.string());
+    for (std::string& place : package_places(self.dli_fname)) {
+      places.push_back(std::move(place));
     }
   }
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
@@ -36,12 +49,17 @@ std::vector<std::string> library_places() {
 }
 
 void* open_library(const std::string& name) {
-  if (void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   for (const std::string& place : library_places()) {
-    const std::string path = place + "/" + name;
+    const std::string path = place.empty() ? name : place + "/" + name;
     if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   }
   return nullptr;
+}
+
+std::string path_of_library(void* library) {
+  link_map* map = nullptr;
+  if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map) return {};
+  return map->l_name;
 }
 
 std::string missing_library() {

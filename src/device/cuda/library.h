@@ -1,6 +1,6 @@
-// NVIDIA's libraries, loaded by name at run time: from the dynamic loader's path, from
-// the Python packages that carry them (beside the plugin's own package), from a CUDA
-// toolkit. Handles stay open. Any thread.
+// NVIDIA's libraries, loaded by name at run time: from the folder that the user named,
+// from the dynamic loader's path, from the Python packages that carry them (beside the
+// plugin's own package), from a CUDA toolkit. Handles stay open. Any thread.
 #pragma once
 
 #include <string>
@@ -10,8 +10,13 @@ namespace tandem::cuda {
 
 /// Loads `name` ("libnvrtc.so.13"); null when no place has it.
 void* open_library(const std::string& name);
-/// Where it is looked for after the loader's own path, in order.
+/// The file that a handle of open_library stands for.
+std::string path_of_library(void* library);
+/// Where a library is looked for, in order. An empty place is the loader's own path.
 std::vector<std::string> library_places();
+/// Folders of NVIDIA's Python packages beside the package in which the file `plugin`
+/// lies: <site-packages>/nvidia/cu13/lib and <site-packages>/nvidia/cudnn/lib.
+std::vector<std::string> package_places(const std::string& plugin);
 /// "" when all libraries that the kernels need can be loaded, else one line that names
 /// the first one missing, with a remedy.
 std::string missing_library();

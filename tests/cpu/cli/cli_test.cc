@@ -88,6 +88,20 @@ TEST(Doctor, APluginThatCannotBeLoadedIsAProblem) {
   EXPECT_SAYS(r, "1 problem found\n");
 }
 
+TEST(Doctor, NamesTheVersionsThatABackendFindsAndNeeds) {
+  const Result r = tandem("doctor", "CUDA_VISIBLE_DEVICES=");
+  EXPECT_EQ(r.code, 0) << r.text;
+  if (r.text.find("libtandem_cuda.so") == std::string::npos) {
+    GTEST_SKIP() << "the CUDA plugin was not built";
+  }
+  EXPECT_SAYS(r, "parts of libtandem_cuda.so\n");
+  for (const char* part : {"  driver ", "  NVRTC ", "  cuBLASLt ", "  cuDNN "}) {
+    EXPECT_SAYS(r, part);
+  }
+  EXPECT_SAYS(r, "needed: 580 (CUDA 13.0) or newer");
+  EXPECT_SAYS(r, "found no device: ");
+}
+
 TEST(Ops, ListsEveryOpOnALineOfItsOwn) {
   const Result r = tandem("ops");
   EXPECT_EQ(r.code, 0);

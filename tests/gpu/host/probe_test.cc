@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/error_report.h"
-#include "device/cuda/library.h"
 
 namespace tandem::cuda {
 namespace {
@@ -99,15 +98,6 @@ TEST_F(ProbeTest, TheGpuIsTooOld) {
 TEST_F(ProbeTest, TheDriverDoesNotStart) {
   g_init = CUDA_ERROR_SYSTEM_NOT_READY;
   EXPECT_TRUE(reason_has(probe_gpus(load, nullptr, ""), "does not start"));
-}
-
-TEST(Libraries, TheFoldersOfTheEnvironmentAreLookedAt) {
-  setenv("TANDEM_CUDA_LIBRARY_PATH", "/some/where", 1);
-  const auto places = library_places();
-  unsetenv("TANDEM_CUDA_LIBRARY_PATH");
-  ASSERT_FALSE(places.empty());
-  EXPECT_EQ(places[0], "/some/where");
-  EXPECT_EQ(open_library("libtandem_no_such_library.so.1"), nullptr);
 }
 
 TEST(Reports, TheSiteHasTheWordsWhileItLives) {

@@ -1,0 +1,95 @@
+#include "device/cuda/versions.h"
+
+#include <fstream>
+#include <sstream>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "device/cuda/library.h"
+#include "device/cuda/probe.h"
+
+namespace tandem::cuda {
+namespace {
+
+std::string interface_text(int version) {
+  return fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// "580.65.06" from the kernel module's own line; empty where there is none.
+std::string module_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream words(line);
+  for (std::string word; words >> word;) {
+    if (word.find('.') != std::string::npos && std::isdigit(word.front())) return word;
+  }
+  return {};
+}
+
+PartVersion driver_part(const DriverLoad& load) {
+  PartVersion part{"driver", "", "",
+                   "580 (" + interface_text(kNeededDriver) + ") or newer"};
+  int version = 0;
+  if (load.api && load.api->cuDriverGetVersion(&version) == CUDA_SUCCESS) {
+    const std::string module = module_version();
+    part.found = module.empty() ? interface_text(version)
+                                : module + " (" + interface_text(version) + ")";
+  }
+  return part;
+}
+
+/// A library whose version is a number of the form 10000 * major + 100 * minor + patch.
+PartVersion numbered_part(const char* name, const char* file, const char* function,
+                          const char* needed) {
+  PartVersion part{name, "", "", needed};
+  void* library = open_library(file);
+  if (!library) return part;
+  part.where = path_of_library(library);
+  part.found = "unknown version";
+  if (auto* ask = reinterpret_cast<size_t (*)()>(dlsym(library, function))) {
+    const size_t v = ask();
+    part.found = fmt::format("{}.{}.{}", v / 10000, v % 10000 / 100, v % 100);
+  }
+  return part;
+}
+
+PartVersion compiler_part() {
+  PartVersion part{"NVRTC", "", "", "13 (libnvrtc.so.13)"};
+  void* library = open_library("libnvrtc.so.13");
+  if (!library) return part;
+  part.where = path_of_library(library);
+  part.found = "unknown version";
+  int major = 0, minor = 0;
+  auto* ask = reinterpret_cast<int (*)(int*, int*)>(dlsym(library, "nvrtcVersion"));
+  if (ask && ask(&major, &minor) == 0) part.found = fmt::format("{}.{}", major, minor);
+  return part;
+}
+
+}  // namespace
+
+std::vector<PartVersion> part_versions(const DriverLoad& load) {
+  return {
+      driver_part(load),
+      compiler_part(),
+      numbered_part("cuBLASLt", "libcublasLt.so.13", "cublasLtGetVersion",
+                    "13 (libcublasLt.so.13)"),
+      numbered_part("cuDNN", "libcudnn.so.9", "cudnnGetVersion",
+                    "not needed: convolutions are Tandem's own kernels"),
+  };
+}
+
+std::string describe_parts(const std::vector<PartVersion>& parts) {
+  std::string text;
+  for (const PartVersion& p : parts) {
+    const bool optional = p.needed.starts_with("not needed");
+    text += fmt::format("  {:<10} {}; {}{}{}\n", p.name,
+                        p.found.empty() ? "not found" : "found " + p.found,
+                        optional ? "" : "needed: ", p.needed,
+                        p.where.empty() ? "" : "; " + p.where);
+  }
+  return text;
+}
+
+}  // namespace tandem::cuda

@@ -1,0 +1,24 @@
+// Which of NVIDIA's parts are there, in which versions, and which are needed: what
+// `tandem doctor` prints about a GPU. Loads libraries, opens no context. Any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "device/cuda/driver.h"
+
+namespace tandem::cuda {
+
+struct PartVersion {
+  std::string name;    // "driver", "NVRTC"
+  std::string found;   // "13.2"; empty: not found
+  std::string where;   // the file, or empty
+  std::string needed;  // "13 or newer"
+};
+
+/// The driver, the compiler of kernels, cuBLASLt and cuDNN, in this order.
+std::vector<PartVersion> part_versions(const DriverLoad& load);
+/// The same for people, a line each.
+std::string describe_parts(const std::vector<PartVersion>& parts);
+
+}  // namespace tandem::cuda

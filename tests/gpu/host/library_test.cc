@@ -1,0 +1,95 @@
+// Where NVIDIA's libraries are looked for, with a folder that looks like their packages;
+// and what is said about versions.
+#include "device/cuda/library.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include "device/cuda/versions.h"
+
+namespace tandem::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kFake = "libtandem_fake_cuda.so.13";
+const std::string kPackages = TANDEM_FAKE_PACKAGES;
+const std::string kFolder = kPackages + "/nvidia/cu13/lib";
+
+struct Variable {
+  Variable(const char* name, const std::string& value) : name_(name) {
+    setenv(name, value.c_str(), 1);
+  }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  ~Variable() { unsetenv(name_); }
+  const char* name_;
+};
+
+TEST(Libraries, TheUsersFolderComesFirstAndThenTheLoader) {
+  const Variable given("TANDEM_CUDA_LIBRARY_PATH", "/some/where");
+  const auto places = library_places();
+  ASSERT_GE(places.size(), 2u);
+  EXPECT_EQ(places[0], "/some/where");
+  EXPECT_EQ(places[1], "");
+  EXPECT_EQ(open_library("libtandem_no_such_library.so.1"), nullptr);
+}
+
+TEST(Libraries, AToolkitComesAfterTheLoader) {
+  unsetenv("TANDEM_CUDA_LIBRARY_PATH");
+  const Variable home("CUDA_HOME", "/opt/cuda");
+  const auto places = library_places();
+  EXPECT_EQ(places[0], "");
+  const auto at = std::ranges::find(places, "/opt/cuda/lib64");
+  ASSERT_NE(at, places.end());
+  EXPECT_LT(at, std::ranges::find(places, "/usr/local/cuda/lib64"));
+}
+
+TEST(Libraries, PackagesLieBesideThePluginsOwnPackage) {
+  const auto places = package_places(kPackages + "/tandem/libtandem_cuda.so");
+  ASSERT_FALSE(places.empty());
+  EXPECT_EQ(places[0], kFolder);
+  EXPECT_TRUE(package_places("/nowhere/tandem/libtandem_cuda.so").empty());
+}
+
+TEST(Libraries, ALibraryOfAFolderIsLoadedAndSaysWhereItLies) {
+  EXPECT_EQ(open_library(kFake), nullptr);
+  const Variable given("TANDEM_CUDA_LIBRARY_PATH", kFolder);
+  void* library = open_library(kFake);
+  ASSERT_NE(library, nullptr);
+  EXPECT_TRUE(fs::equivalent(path_of_library(library), kFolder + "/" + kFake));
+  EXPECT_NE(dlsym(library, "fake_version"), nullptr);
+}
+
+TEST(Versions, WhatIsMissingIsSaidBesideWhatIsNeeded) {
+  const auto parts = part_versions({.api = nullptr, .problem = "no driver"});
+  ASSERT_EQ(parts.size(), 4u);
+  EXPECT_EQ(parts[0].name, "driver");
+  EXPECT_EQ(parts[0].found, "");
+  const std::string text = describe_parts(parts);
+  EXPECT_NE(text.find("driver     not found; needed: 580 (CUDA 13.0) or newer\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("not needed: "), std::string::npos) << text;
+}
+
+TEST(Versions, TheDriverSaysItsOwn) {
+  DriverApi api;
+  api.cuDriverGetVersion = [](int* version) {
+    *version = 13020;
+    return CUDA_SUCCESS;
+  };
+  const auto parts = part_versions({.api = &api, .problem = ""});
+  EXPECT_NE(parts[0].found.find("CUDA 13.2"), std::string::npos) << parts[0].found;
+}
+
+TEST(Versions, AFileIsNamedWithItsVersion) {
+  EXPECT_EQ(describe_parts({{"NVRTC", "13.2", "/x/libnvrtc.so.13", "13"}}),
+            "  NVRTC      found 13.2; needed: 13; /x/libnvrtc.so.13\n");
+}
+
+}  // namespace
+}  // namespace tandem::cuda
