@@ -68,6 +68,8 @@ Tensor make_state(const RandomState& start) {
       .handle();
 }
 
+}  // namespace
+
 random::KeyCounter draw_traced(int64_t seed, const Tensor& blocks) {
   static const OpHandle op("NextRandomState");
   Sequence s;
@@ -82,8 +84,6 @@ random::KeyCounter draw_traced(int64_t seed, const Tensor& blocks) {
   const std::vector<Tensor> out = emit_all(op, {s.handle, blocks});
   return {out[0], out[1]};
 }
-
-}  // namespace
 
 random::KeyCounter draw(const std::string& op, int64_t seed, int64_t blocks) {
   if (current_emitter().tracing()) {

@@ -18,6 +18,9 @@ random::KeyCounter draw(const std::string& op, int64_t seed, int64_t blocks);
 random::KeyCounter draw_for(const std::string& op, int64_t seed, const Tensor& like,
                             int64_t per_element);
 
+/// The same in a traced function, for a number that is a tensor (int64, scalar).
+random::KeyCounter draw_traced(int64_t seed, const Tensor& blocks);
+
 /// tf.random.set_seed for functions traced before: their sequences start over.
 void restart_traced_sequences();
 

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "ops/random_draw.h"
 #include "python/bind.h"
 #include "python/casters.h"
 #include "tandem/lookup.h"
@@ -63,6 +64,14 @@ void bind_linalg(nb::module_& f) {
 
 void bind_random(nb::module_& f) {
   f.def("set_seed", [](int64_t seed) { random::set_seed(seed); });
+  // Key and counter for a traced op whose shape is known when the function runs.
+  f.def(
+      "draw_traced",
+      [](int64_t seed, const Tensor& blocks) {
+        random::KeyCounter state = draw_traced(seed, blocks);
+        return std::make_pair(std::move(state.key), std::move(state.counter));
+      },
+      Unlocked());
   f.def(
       "uniform",
       [](const Shape& shape, double minval, double maxval, DType dtype, int64_t seed) {

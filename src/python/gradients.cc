@@ -61,6 +61,14 @@ struct PyTape {
     tape = std::make_unique<GradientTape>(options);
     record = newest_tape();
   }
+
+  GradientTape& started() const {
+    if (!tape) {
+      throw RuntimeStateError(
+          "GradientTape: a tape records nothing before its `with` block is entered.");
+    }
+    return *tape;
+  }
 };
 
 nb::list tape_gradient(PyTape& self, nb::list targets, nb::list sources, bool zero,
@@ -74,7 +82,7 @@ nb::list tape_gradient(PyTape& self, nb::list targets, nb::list sources, bool ze
   std::vector<Gradient> result;
   {
     const nb::gil_scoped_release unlocked;
-    result = self.tape->gradient(of, from, options);
+    result = self.started().gradient(of, from, options);
   }
   nb::list list;
   for (const Gradient& g : result) list.append(gradient_object(g));
@@ -185,10 +193,10 @@ void bind_gradients(nb::module_& m) {
           },
           nb::arg("persistent"), nb::arg("watch_accessed_variables"))
       .def("start", &PyTape::start)
-      .def("stop", [](PyTape& t) { t.tape->stop(); })
+      .def("stop", [](PyTape& t) { t.started().stop(); })
       .def("resume", [](PyTape& t) { push_tape(t.record); })
-      .def("reset", [](PyTape& t) { t.tape->reset(); })
-      .def("watch", [](PyTape& t, nb::handle o) { t.tape->watch(source_of(o)); })
+      .def("reset", [](PyTape& t) { t.started().reset(); })
+      .def("watch", [](PyTape& t, nb::handle o) { t.started().watch(source_of(o)); })
       .def("watched_handles",
            [](const PyTape& t) {
              nb::list ids;
@@ -209,8 +217,8 @@ void bind_gradients(nb::module_& m) {
             Tensor result;
             {
               const nb::gil_scoped_release unlocked;
-              result = batch ? t.tape->batch_jacobian(of, from, unconnected_of(zero))
-                             : t.tape->jacobian(of, from, unconnected_of(zero));
+              result = batch ? t.started().batch_jacobian(of, from, unconnected_of(zero))
+                             : t.started().jacobian(of, from, unconnected_of(zero));
             }
             return nb::steal(wrap(std::move(result)));
           },

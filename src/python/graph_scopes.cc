@@ -1,10 +1,14 @@
 #include "python/graph_scopes.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "graph/next_name.h"
+#include "python/casters.h"
 #include "python/compiled.h"
 #include "python/convert.h"
 #include "python/dtypes.h"
@@ -81,18 +85,23 @@ struct PyInitScope {
   std::vector<PyGraph::Entered> entered;
 };
 
-// A value traced without parameters, computed now: what a variable begins with.
-nb::object evaluate(nb::handle tensor) {
+// A traced value, computed now: what a variable begins with. `arguments`: the values of
+// the graph's first parameters, as far as the call that is traced has them.
+nb::object evaluate(nb::handle tensor, const std::vector<Tensor>& arguments) {
   const Tensor& t = tensor_of(tensor.ptr());
   const GraphValue* value = graph_value_of(t);
   if (!value) return nb::borrow(tensor);
   const Graph& all = *value->graph;
+  const auto argument = [&](int32_t node) -> const Tensor* {
+    const auto at = std::ranges::find(all.parameters(), node) - all.parameters().begin();
+    return at < std::ssize(arguments) ? &arguments[static_cast<size_t>(at)] : nullptr;
+  };
   std::vector<char> needed(static_cast<size_t>(all.size()), 0);
   needed[static_cast<size_t>(value->ref.node)] = 1;
   for (int32_t i = value->ref.node; i >= 0; --i) {
     if (!needed[static_cast<size_t>(i)]) continue;
     const Node& n = all.node(i);
-    if (n.kind == Node::Kind::kParameter) {
+    if (n.kind == Node::Kind::kParameter && !argument(i)) {
       raise(PyExc_ValueError,
             fmt::format("The initial value of a variable depends on '{}', an argument of "
                         "the function that is traced, which has no value yet. Create the "
@@ -109,11 +118,19 @@ nb::object evaluate(nb::handle tensor) {
     if (v.defined()) v.node = moved[static_cast<size_t>(v.node)];
     return v;
   };
+  std::vector<Tensor> given;
   for (int32_t i = 0; i <= value->ref.node; ++i) {
     if (!needed[static_cast<size_t>(i)]) continue;
+    const Node& n = all.node(i);
+    if (n.kind == Node::Kind::kParameter) {
+      given.push_back(*argument(i));
+      moved[static_cast<size_t>(i)] =
+          graph->add_parameter(given.back().dtype(), given.back().shape(), n.name).node;
+      continue;
+    }
     std::vector<ValueRef> inputs;
-    for (const ValueRef& v : all.node(i).inputs) inputs.push_back(here(v));
-    const int32_t copy = graph->add_copy(all.node(i), std::move(inputs));
+    for (const ValueRef& v : n.inputs) inputs.push_back(here(v));
+    const int32_t copy = graph->add_copy(n, std::move(inputs));
     graph->node(copy).after.clear();
     moved[static_cast<size_t>(i)] = copy;
   }
@@ -122,7 +139,7 @@ nb::object evaluate(nb::handle tensor) {
   const HideListeners hidden;
   auto function =
       std::make_shared<CompiledFunction>(GraphPtr(graph), GraphFunctionOptions{});
-  return nb::steal(wrap(function->call({})[0]));
+  return nb::steal(wrap(function->call(given)[0]));
 }
 
 struct PyNameScope {
@@ -193,8 +210,9 @@ void bind_graph_scopes(nb::module_& m) {
            })
       .def("exit", [](PyNameScope& s) { s.entered.pop_back(); });
 
-  m.def("evaluate", evaluate, nb::arg("tensor"),
-        "The value of a symbolic tensor that depends on no placeholder.");
+  m.def("evaluate", evaluate, nb::arg("tensor"), nb::arg("arguments"),
+        "The value of a symbolic tensor; `arguments`: the values of the first "
+        "placeholders.");
   m.def("name_next", name_next_op, nb::arg("name"),
         "The name of the next op that is traced; nothing happens eagerly.");
   m.def("executing_eagerly", [] { return current_tracer() == nullptr; });

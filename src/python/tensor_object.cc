@@ -130,8 +130,9 @@ PyMemberDef kMembers[] = {
 // ---- Methods
 // --------------------------------------------------------------------------------
 
-[[noreturn]] void raise_no_value(PyObject* o, const char* what) {
-  raise(PyExc_NotImplementedError,
+[[noreturn]] void raise_no_value(PyObject* o, const char* what,
+                                 PyObject* type = PyExc_NotImplementedError) {
+  raise(type,
         fmt::format(
             "{} is not available for a symbolic tensor ({}): it has no value while the "
             "function is traced. Return it, or use tf.print.",
@@ -259,7 +260,7 @@ int truth(PyObject* o) {
 }
 
 nb::object scalar_item(PyObject* o, const char* what) {
-  if (is_symbolic(o)) raise_no_value(o, what);
+  if (is_symbolic(o)) raise_no_value(o, what, PyExc_TypeError);
   if (tensor_of(o).rank() != 0) {
     raise(PyExc_TypeError,
           "only 0-dimensional arrays can be converted to Python scalars");

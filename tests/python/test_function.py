@@ -218,7 +218,8 @@ def test_variables_are_created_once():
         return holder["w"] + 0
 
     with pytest.raises(ValueError, match="depends on 'x'"):
-        depends(tf.constant(1.0))
+        depends.get_concrete_function(tf.TensorSpec([]))
+    assert depends(tf.constant(1.5)).numpy() == 1.5
 
 
 def test_results_must_be_tensors():

@@ -19,14 +19,17 @@ _state = threading.local()
 
 
 @contextlib.contextmanager
-def rules(created):
-    """Variables made in the block are appended to `created`; None: they are refused."""
-    previous = getattr(_state, "created", [])
-    _state.created = created
+def rules(created, graph=None, values=()):
+    """Variables made in the block are appended to `created`; None: they are refused.
+
+    `values`: what the parameters of the graph are in the call that it is traced for, as far as that is known.
+    """
+    previous = getattr(_state, "created", []), getattr(_state, "call", (None, ()))
+    _state.created, _state.call = created, (graph, values)
     try:
         yield
     finally:
-        _state.created = previous
+        _state.created, _state.call = previous
 
 
 def check():
@@ -44,5 +47,6 @@ def made(variable):
 def first_value(value):
     """The value of what a variable shall begin with, also where it was traced just now."""
     if isinstance(value, _core.Tensor) and value._symbolic:
-        return _core.evaluate(value)
+        graph, values = getattr(_state, "call", (None, ()))
+        return _core.evaluate(value, list(values) if value.graph is graph else [])
     return value

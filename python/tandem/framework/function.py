@@ -4,6 +4,7 @@ The native base class finds the trace of a call by itself; this class is asked w
 """
 
 import functools
+import itertools
 import logging
 import threading
 import weakref
@@ -178,7 +179,7 @@ class Function(_core.FunctionCache):
             found = _most_specific(same, shapes)
             if found is None:
                 wanted = self._generalized(same, shapes)
-                found = self._trace(args, kwargs, wanted)
+                found = self._trace(args, kwargs, wanted, _known(tensors))
                 same.append((tuple(spec.shape for spec in found._traced.inputs), found))
         return found, tensors
 
@@ -189,7 +190,7 @@ class Function(_core.FunctionCache):
             return tuple(a.most_specific_compatible_shape(b) for a, b in zip(before, shapes))
         return shapes
 
-    def _trace(self, args, kwargs, shapes):
+    def _trace(self, args, kwargs, shapes, values=()):
         specs_args, specs_kwargs = self._type.specs_for(args, kwargs)
         remaining = iter(shapes)
         fixed = self._type.specs is not None
@@ -208,7 +209,7 @@ class Function(_core.FunctionCache):
         traced_args = tuple(composites.rebuild(value, spec, name) for value, name in zip(specs_args, names))
         traced_kwargs = {key: composites.rebuild(specs_kwargs[key], spec, key) for key in specs_kwargs}
         self._count_trace()
-        traced = self._trace_body(traced_args, traced_kwargs)
+        traced = self._trace_body(traced_args, traced_kwargs, values)
         return ConcreteFunction(traced, traced_args, traced_kwargs, self._type)
 
     def _names(self, args):
@@ -220,13 +221,13 @@ class Function(_core.FunctionCache):
                 names.append(name)
         return names
 
-    def _trace_body(self, args, kwargs):
+    def _trace_body(self, args, kwargs, values=()):
         body = self._body()
         if not self._first:
             return trace_callable(body, args, kwargs, self._name)
         # Variables may be created now; what uses them is traced once they are there.
         created = []
-        traced = trace_callable(body, args, kwargs, self._name, created)
+        traced = trace_callable(body, args, kwargs, self._name, created, values)
         self._first = False
         if not created:
             return traced
@@ -298,6 +299,12 @@ def _without_self(function):
 
 def _read(leaf, path):
     return _core.convert_to_tensor(leaf.tensor) if isinstance(leaf, Slot) else leaf
+
+
+def _known(tensors):
+    """The values of a call's tensors, up to the first that stands for one."""
+    given = [t.tensor if isinstance(t, Slot) else t for t in tensors]
+    return tuple(itertools.takewhile(lambda t: isinstance(t, _core.EagerTensor), given))
 
 
 def _most_specific(candidates, shapes):

@@ -71,8 +71,6 @@ class GradientTape:
         return tuple(variable_of_handle(handle) for handle in handles)
 
     def gradient(self, target, sources, output_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
-        if not self._started:
-            raise RuntimeError("A tape records nothing before its `with` block is entered.")
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         if self._recording and not self._persistent:
             self._stop()

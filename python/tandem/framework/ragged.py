@@ -59,6 +59,12 @@ class RaggedTensor(CompositeTensor):
             )
         self._values, self._row_splits, self._uniform = values, row_splits, uniform_row_length
 
+    def _tf_components(self):
+        return (self._values, self._row_splits)
+
+    def _tf_rebuild(self, parts):
+        return RaggedTensor(*parts, internal=True, uniform_row_length=self._uniform)
+
     # ---- Making
 
     @classmethod
@@ -93,18 +99,19 @@ class RaggedTensor(CompositeTensor):
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
         values, ids = _values(values), _integers(value_rowids)
         if nrows is None:
-            known = execute("Size", ids)
-            nrows = ids[-1] + 1 if int(known) else convert_to_tensor(0, ids.dtype)
+            nrows = execute("Max", execute("ConcatV2", [convert_to_tensor([-1], ids.dtype), ids], axis=0)) + 1
         nrows = _integers(nrows, ids.dtype)
         ones = execute("OnesLike", ids)
         return cls(values, _splits(execute("UnsortedSegmentSum", ones, ids, nrows)), internal=True)
 
     @classmethod
     def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, validate=True, name=None):
-        values = _values(values)
-        length = int(uniform_row_length)
-        rows = int(nrows) if nrows is not None else (int(_count(values)) // length if length else 0)
-        splits = convert_to_tensor(np.arange(rows + 1, dtype=np.int64) * length)
+        from tandem.ops.array import range as range_
+
+        values, length = _values(values), int(uniform_row_length)
+        if nrows is None:
+            nrows = execute("Cast", _count(values), dtype=int64) // length if length else 0
+        splits = range_(_integers(nrows, int64) + 1) * length
         return cls(values, splits, internal=True, uniform_row_length=length)
 
     @classmethod
@@ -219,8 +226,9 @@ class RaggedTensor(CompositeTensor):
         out_type = as_dtype(out_type or self._row_splits.dtype)
         sizes, level = [self.nrows(out_type)], self
         while isinstance(level, RaggedTensor):
-            longest = execute("Max", level.row_lengths()) if int(level.nrows()) else convert_to_tensor(0, out_type)
-            sizes.append(execute("Maximum", execute("Cast", longest, dtype=out_type), convert_to_tensor(0, out_type)))
+            # A row of no length in front: there may be no rows, which a trace does not know.
+            lengths = execute("ConcatV2", [convert_to_tensor([0], level._row_splits.dtype), level.row_lengths()], axis=0)
+            sizes.append(execute("Cast", execute("Max", lengths), dtype=out_type))
             level = level.values
         inner = execute("Shape", self.flat_values, out_type=out_type)[1:]
         whole = execute("ConcatV2", [execute("Pack", sizes, axis=0), inner], axis=0)
@@ -356,30 +364,43 @@ class RaggedTensor(CompositeTensor):
         keys = key if isinstance(key, tuple) else (key,)
         first, rest = keys[0], keys[1:]
         if isinstance(first, slice):
-            result = self._rows(range(*first.indices(int(self.nrows()))))
+            result = self if first == slice(None) else self._rows(_arange(self.nrows())[first])
             return result._inner(rest) if rest else result
-        row = int(first)
-        count = int(self.nrows())
-        if not -count <= row < count:
-            raise IndexError(f"index {row} is out of bounds for axis 0 with size {count}")
-        start, end = (int(v) for v in self._row_splits[row % count : row % count + 2])
-        found = self._values[start:end]
+        count = _core.static_value(self.nrows())
+        if count is not None and _core.static_value(convert_to_tensor(first)) is not None and not -int(count) <= int(first) < int(count):
+            raise IndexError(f"index {int(first)} is out of bounds for axis 0 with size {int(count)}")
+        found = self._values[self.row_starts()[first] : self.row_limits()[first]]
         return found[rest] if rest else found
 
     def _rows(self, chosen):
-        splits = self._row_splits.numpy()
-        places = np.concatenate([np.arange(splits[r], splits[r + 1]) for r in chosen] or [np.zeros([0], np.int64)])
-        lengths = convert_to_tensor(np.array([splits[r + 1] - splits[r] for r in chosen], splits.dtype))
+        """The rows with these numbers."""
+        lengths = execute("GatherV2", self.row_lengths(), chosen)
+        return self._parts(execute("GatherV2", self.row_starts(), chosen), lengths)
+
+    def _parts(self, starts, lengths):
+        """Rows that begin at these values and are so long."""
+        splits = _splits(lengths)
+        shift = execute("Repeat", starts - splits[:-1], lengths, axis=0)
+        places = _arange(execute("Cast", splits[-1], dtype=shift.dtype)) + shift
         inner = self._values
         picked = inner._rows(places) if isinstance(inner, RaggedTensor) else execute("GatherV2", inner, places)
-        return RaggedTensor.from_row_lengths(picked, lengths, validate=False)
+        return RaggedTensor(picked, splits, internal=True)
 
     def _inner(self, keys):
         """A slice of every row, or one place of every row."""
         key, rest = keys[0], keys[1:]
-        rows = [self[i] for i in range(int(self.nrows()))]
-        cut = [row[(key, *rest)] if rest else row[key] for row in rows]
-        return stack_rows(cut) if isinstance(key, slice) else execute("Pack", cut, axis=0)
+        if not isinstance(key, slice):
+            place = (self.row_limits() if key < 0 else self.row_starts()) + key
+            found = execute("GatherV2", self._values, place)
+            return found[(slice(None), *rest)] if rest else found
+        if key.step not in (None, 1):
+            rows = [self[i] for i in range(int(self.nrows()))]
+            cut = stack_rows([row[key] for row in rows])
+        else:
+            lengths = self.row_lengths()
+            start, stop = (_within(at, lengths) for at in (key.start or 0, key.stop))
+            cut = self._parts(self.row_starts() + start, execute("Maximum", stop - start, execute("ZerosLike", stop)))
+        return cut.with_values(cut.values[(slice(None), *rest)]) if rest else cut
 
     def __len__(self):
         return int(self.nrows())
@@ -436,13 +457,31 @@ def _length_without(row, padding):
     return int(used[-1]) + 1 if used.size else 0
 
 
+def _arange(count):
+    from tandem.ops.array import range as range_
+
+    return range_(count)
+
+
+def _within(at, lengths):
+    """A slice's bound in rows of these lengths, by Python's rules."""
+    if at is None:
+        return lengths
+    at = convert_to_tensor(at, lengths.dtype)
+    from_end = execute("Maximum", at + lengths, execute("ZerosLike", lengths))
+    return execute("SelectV2", at < 0, from_end, execute("Minimum", at, lengths))
+
+
 def _fit(dense, shape, fill):
     """Cut and padded to a shape, as far as that is known."""
     shape = shape + [None] * (dense.shape.rank - len(shape))
-    sizes = dense.shape.as_list()
     cut = dense[tuple(slice(0, s) for s in shape)]
-    paddings = [[0, max((w or 0) - s, 0)] for w, s in zip(shape, sizes)]
-    return execute("PadV2", cut, paddings, fill)
+    sizes = execute("Shape", cut)
+    wanted = execute("Pack", [sizes[i] if s is None else convert_to_tensor(s, sizes.dtype) for i, s in enumerate(shape)], axis=0)
+    missing = wanted - sizes
+    padded = execute("PadV2", cut, execute("Pack", [execute("ZerosLike", missing), missing], axis=1), fill)
+    padded.set_shape(shape)
+    return padded
 
 
 def stack_rows(rows):

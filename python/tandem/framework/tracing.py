@@ -42,10 +42,11 @@ class Traced:
         return tuple(v for v in self.variables if v.trainable)
 
 
-def trace_callable(fn, args=(), kwargs=None, name=None, created=None):
+def trace_callable(fn, args=(), kwargs=None, name=None, created=None, values=()):
     """Traces fn(*args, **kwargs), where a TensorSpec anywhere in the arguments stands for a tensor.
 
-    Variables that the trace creates are appended to `created`; None: creating one is a ValueError.
+    Variables that the trace creates are appended to `created`; None: creating one is a ValueError. They may begin
+    with what depends on arguments whose `values` are given, in their order.
     """
     name = name or getattr(fn, "__name__", "function")
     graph = FuncGraph(f"__inference_{name}_{next(_numbers)}")
@@ -60,7 +61,7 @@ def trace_callable(fn, args=(), kwargs=None, name=None, created=None):
 
     graph._enter_function()
     try:
-        with creation.rules(created):
+        with creation.rules(created, graph, values):
             given = composites.rebuild(tuple(args), place)
             named = {key: composites.rebuild(value, place, key) for key, value in (kwargs or {}).items()}
             outputs = fn(*given, **named)

@@ -8,13 +8,16 @@ import numpy as np
 
 import tandem as tf
 from keras.src import tree
-from keras.src.trainers.data_adapters import array_slicing
+from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
 from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 from keras.src.trainers.data_adapters.tf_dataset_adapter import TFDatasetAdapter
 from keras.src.trainers.epoch_iterator import EpochIterator
 from tandem import _core
 from tandem.pipeline.structure import NoneTensorSpec, flatten
 from tandem.pipeline.structure import pack as pack_elements
+
+# Keras knows a tensor by the name of its module. Taken for an array, a tensor of strings would be objects.
+data_adapter_utils.is_tensorflow_tensor = lambda value: isinstance(value, tf.Tensor)
 
 
 class ArrayPass:

@@ -199,6 +199,8 @@ class MutableHashTable(_Table):
         """Takes entries out."""
         execute("LookupTableRemoveV2", self._keys(keys), table=self._table)
 
+    erase = remove
+
     def __setitem__(self, keys, values):
         self.insert(keys, values)
 
@@ -211,7 +213,7 @@ class DenseHashTable(MutableHashTable):
         name="MutableDenseHashTable", checkpoint=True, experimental_is_anonymous=False,
     ):  # fmt: skip
         super().__init__(key_dtype, value_dtype, default_value, name)
-        self._special = {convert_to_tensor(k, self._key_dtype).numpy().item() for k in (empty_key, deleted_key)}
+        self._special = {convert_to_tensor(k, self._key_dtype).numpy() for k in (empty_key, deleted_key)}
 
     def insert(self, keys, values, name=None):
         from tandem.framework.errors import InvalidArgumentError

@@ -34,6 +34,12 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed=None, name=None):
     """Uniform numbers in [minval, maxval)."""
     dtype = as_dtype(dtype)
     minval, maxval = _bounds(minval, maxval, dtype)
+    if _is_traced(shape):
+        sizes, key, counter = _drawn_when_run(shape, seed)
+        if dtype.is_integer:
+            bounds = (convert_to_tensor(v, dtype) for v in (minval, maxval))
+            return execute("StatelessRandomUniformIntV2", sizes, key, counter, *bounds)
+        return _stretched(execute("StatelessRandomUniformV2", sizes, key, counter, dtype=dtype), minval, maxval)
     if dtype.is_integer or (_is_number(minval) and _is_number(maxval)):
         return _f.uniform(shape, float(minval), float(maxval), dtype, _seed(seed))
     minval, maxval = (convert_to_tensor(v, dtype) for v in (minval, maxval))
@@ -42,15 +48,18 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed=None, name=None):
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
     """Numbers of a normal distribution."""
-    return _scaled(_f.normal, shape, mean, stddev, as_dtype(dtype), _seed(seed))
+    return _scaled("StatelessRandomNormalV2", _f.normal, shape, mean, stddev, as_dtype(dtype), _seed(seed))
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
     """Normal numbers within two standard deviations."""
-    return _scaled(_f.truncated_normal, shape, mean, stddev, as_dtype(dtype), _seed(seed))
+    return _scaled("StatelessTruncatedNormalV2", _f.truncated_normal, shape, mean, stddev, as_dtype(dtype), _seed(seed))
 
 
-def _scaled(draw, shape, mean, stddev, dtype, seed):
+def _scaled(op, draw, shape, mean, stddev, dtype, seed):
+    if _is_traced(shape):
+        drawn = execute(op, *_drawn_when_run(shape, seed), dtype=dtype)
+        return drawn * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
     if _is_number(mean) and _is_number(stddev):
         return draw(shape, float(mean), float(stddev), dtype, seed)
     return draw(shape, 0.0, 1.0, dtype, seed) * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
@@ -106,8 +115,18 @@ def _stretched(drawn, minval, maxval):
     return drawn * (maxval - minval) + minval
 
 
+_BLOCKS_PER_NUMBER = 256  # that a sequence moves on by, as in TensorFlow
+
+
+def _drawn_when_run(shape, seed):
+    """Sizes, key and counter for numbers whose shape is only known when the function runs."""
+    sizes = _sizes(shape)
+    count = execute("Prod", execute("Cast", sizes, dtype=int64))
+    return sizes, *_f.draw_traced(_seed(seed), count * _BLOCKS_PER_NUMBER)
+
+
 def _is_traced(*values):
-    """Whether the shape or the seed of a stateless op is only known when the function runs."""
+    """Whether a shape or a seed is only known when the function runs."""
     return any(
         isinstance(v, _core.Tensor) and not isinstance(v, _core.EagerTensor)
         for value in values

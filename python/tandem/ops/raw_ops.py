@@ -21,6 +21,12 @@ def __getattr__(name):
     return raw_op
 
 
+def Add(*, x, y, name=None):
+    """The sum; the op of that name joins strings, numbers have their own."""
+    x = _core.convert_to_tensor(x)
+    return _core.execute("Add" if x.dtype.name == "string" else "AddV2", x, y)
+
+
 def Bucketize(*, input, boundaries, name=None):
     """For each value, how many of the sorted boundaries are not above it."""
     input = _core.convert_to_tensor(input)

@@ -7,7 +7,7 @@ import numpy as np
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
-from tandem.framework import nest
+from tandem.framework import errors, nest
 from tandem.framework.gradients import GradientTape, custom_gradient
 from tandem.framework.spec import TensorSpec
 
@@ -86,7 +86,7 @@ def py_function(func=None, inp=None, Tout=None, name=None):
         return [convert_to_tensor(value, dtype) for value, dtype in zip(flat, dtypes)]
 
     if _core.executing_eagerly():
-        return _packed(run(inputs), Tout, [None] * len(dtypes))
+        return _packed(_eagerly(run, inputs), Tout, [None] * len(dtypes))
 
     count = len(inputs)
     last = []  # the last call with its tape: the gradient need not run the function again
@@ -131,6 +131,26 @@ def py_function(func=None, inp=None, Tout=None, name=None):
     return _packed(outputs, Tout, shapes)
 
 
+_CLASSES = (
+    (StopIteration, errors.OutOfRangeError),
+    (MemoryError, errors.ResourceExhaustedError),
+    (NotImplementedError, errors.UnimplementedError),
+    ((TypeError, ValueError), errors.InvalidArgumentError),
+    (Exception, errors.UnknownError),
+)
+
+
+def _eagerly(run, tensors):
+    """As a graph calls the function: what it raises becomes an error of TensorFlow's classes."""
+    try:
+        return run(tensors)
+    except errors.OpError:
+        raise
+    except Exception as error:
+        wanted = next(theirs for ours, theirs in _CLASSES if isinstance(error, ours))
+        raise wanted(None, None, f"{type(error).__name__}: {error}") from error
+
+
 def _same_values(a, b):
     return all(x.shape == y.shape and np.array_equal(np.asarray(x), np.asarray(y)) for x, y in zip(a, b))
 
@@ -144,12 +164,18 @@ def numpy_function(func=None, inp=None, Tout=None, stateful=True, name=None):
     inputs = [convert_to_tensor(value) for value in (inp or [])]
     dtypes, shapes = _signature(Tout)
 
+    if _core.executing_eagerly():
+        flat = _results(func(*[t.numpy() for t in inputs]), dtypes, func)
+        return _packed([convert_to_tensor(value) for value in flat], Tout, [None] * len(dtypes))
+
     def run(tensors):
-        flat = _results(func(*[t.numpy() for t in tensors]), dtypes, func)
+        made = func(*[t.numpy() for t in tensors])
+        flat = _results(made, dtypes, func)
+        if isinstance(made, (list, tuple)):
+            # As in TensorFlow: several results are cast to what Tout says, a single one is not.
+            flat = [v if d.name == "string" else np.asarray(v, d.as_numpy_dtype) for v, d in zip(flat, dtypes)]
         return [_as_tensor(value, dtype, func) for value, dtype in zip(flat, dtypes)]
 
-    if _core.executing_eagerly():
-        return _packed(run(inputs), Tout, [None] * len(dtypes))
     return _packed(_emit(run, inputs, dtypes), Tout, shapes)
 
 
