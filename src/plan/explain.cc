@@ -80,9 +80,14 @@ void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
     text += "\n";
   }
   for (const PlanSpace& s : p.spaces) {
-    text += fmt::format("{}  memory {}: {} of buffers in {} (peak; with results {})\n",
-                        pad, short_device(s.device), bytes_text(s.unshared_bytes),
+    text += fmt::format("{}  memory {}: {} of buffers in {} (peak; with results {})", pad,
+                        short_device(s.device), bytes_text(s.unshared_bytes),
                         bytes_text(s.bytes), bytes_text(p.peak_bytes(s.device)));
+    if (s.strip_bytes) {
+      text +=
+          fmt::format(", {} of them end to end for one loop", bytes_text(s.strip_bytes));
+    }
+    text += "\n";
   }
   if (p.over_limit) {
     text += fmt::format("{}  exceeds the limit of {} by {}\n", pad,

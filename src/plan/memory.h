@@ -27,6 +27,10 @@ struct MemoryProblem {
   std::vector<int32_t> position;  // of a step in its lane, from 1
   int64_t limit = 0;              // bytes, 0: none
   bool share = true;
+  /// Buffers that are to lie end to end, in this order: a kernel that goes over all of
+  /// them is then one loop. Only what ends at a multiple of kBufferAlignment is followed
+  /// by another; the planner asks for no others.
+  std::vector<std::vector<int32_t>> strips;
 };
 
 struct InsertedNode {
@@ -41,10 +45,13 @@ struct MemoryPlan {
   std::vector<InsertedNode> inserted;
   int64_t bytes = 0;  // arena
   int64_t over_limit = 0;
+  int64_t strip_bytes = 0;  // of buffers that lie end to end as wanted
 };
 
 inline constexpr int64_t kBufferAlignment = 64;
 
+/// Strips are given up where they would cost more than a sixteenth of the arena, or
+/// exceed a limit that holds without them.
 MemoryPlan plan_memory(const MemoryProblem& problem);
 
 /// Whether buffer `a` may still be in use when `b` is written or the other way round.

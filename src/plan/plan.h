@@ -68,6 +68,7 @@ struct PlanSpace {
   int64_t result_bytes = 0;
   int64_t variable_bytes = 0;
   int64_t unshared_bytes = 0;  // arena without reuse, for comparison
+  int64_t strip_bytes = 0;     // values that lie end to end for kernels over many
   friend bool operator==(const PlanSpace&, const PlanSpace&) = default;
 };
 
@@ -114,6 +115,9 @@ struct PlannedGraph {
   std::vector<std::vector<std::shared_ptr<const PlannedGraph>>> subplans;
   /// Handles of the variables that places of kind kVariable number.
   std::vector<Tensor> variables;
+  /// Parameters, by number, that kernels walk in one loop when they lie end to end: a
+  /// wish to the plan around this one, which places them.
+  std::vector<std::vector<int32_t>> parameter_strips;
   /// By step; what planning has prepared already. A loaded plan has none.
   struct PreparedStep {
     const Kernel* kernel = nullptr;

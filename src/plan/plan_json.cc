@@ -26,7 +26,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanStep, node, lane, waits, kernel, why_kern
                                    threads, workspace)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Place, storage, index, space, offset, bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PlanSpace, device, bytes, constant_bytes, result_bytes,
-                                   variable_bytes, unshared_bytes)
+                                   variable_bytes, unshared_bytes, strip_bytes)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Plan, lanes, steps, places, spaces, reasons, devices,
                                    num_handles, copies, copy_bytes, over_limit,
                                    over_device, plan_ms)

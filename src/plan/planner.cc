@@ -36,6 +36,7 @@ std::shared_ptr<const PlannedGraph> Planner::run() {
   choose_kernels(*made);
   find_waits();
   place_values();
+  find_strips(*made);
   plan_spaces();
   for (int32_t i = 0; i < graph_.size(); ++i) {
     Device* d = assignment_.devices[index(i)];
@@ -46,6 +47,7 @@ std::shared_ptr<const PlannedGraph> Planner::run() {
   made->graph = std::make_shared<const Graph>(std::move(graph_));
   made->plan = std::move(plan_);
   made->variables = std::move(plan_variables_);
+  made->parameter_strips = std::move(parameter_strips_);
   return made;
 }
 

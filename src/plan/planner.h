@@ -53,6 +53,11 @@ class Planner {
   void set_place(ValueRef v, Place::Storage storage, int32_t number);
   // The variable behind a state, by number.
   int32_t variable(ValueRef state);
+  bool may_follow(ValueRef a, ValueRef b) const;
+  void add_strip(const std::vector<ValueRef>& values);
+  void find_strips_of_groups(int32_t i);
+  void find_strips_of_children(int32_t i, const PlannedGraph& made);
+  void find_strips(const PlannedGraph& made);
   void plan_spaces();
   void plan_space(
       size_t s, const std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>>& uses);
@@ -78,6 +83,8 @@ class Planner {
   std::vector<int64_t> workspaces_;
   std::vector<int32_t> workspace_step_;
   std::vector<Tensor> plan_variables_;
+  std::vector<std::vector<ValueRef>> strips_;           // to lie end to end
+  std::vector<std::vector<int32_t>> parameter_strips_;  // the same, of parameters
   Plan plan_;
 };
 

@@ -151,6 +151,11 @@ void Planner::plan_space(
       target.unshared_bytes += p.bytes;
     }
   }
+  for (const std::vector<ValueRef>& strip : strips_) {
+    if (place(strip[0]).space != static_cast<int32_t>(s)) continue;
+    auto& buffers = problem.strips.emplace_back();
+    for (ValueRef v : strip) buffers.push_back(buffer_of.at({v.node, v.output}));
+  }
   const size_t first_workspace = problem.buffers.size();
   std::vector<size_t> workspace_of;
   for (size_t w = 0; w < workspaces_.size(); ++w) {
@@ -179,6 +184,7 @@ void Planner::plan_space(
   problem.limit = limit ? std::max<int64_t>(limit - beside, 1) : 0;
   const MemoryPlan memory = plan_memory(problem);
   target.bytes = memory.bytes;
+  target.strip_bytes = memory.strip_bytes;
   for (size_t i = 0; i < values.size(); ++i) {
     place(values[i]).index = static_cast<int32_t>(s);
     place(values[i]).offset = memory.offsets[i];

@@ -4,7 +4,7 @@
 
 #include "graph/subgraph.h"
 #include "run/control_flow_record.h"
-#include "run/tape.h"
+#include "run/trace_into.h"
 #include "tandem/ops.h"
 #include "tandem/print.h"
 
@@ -44,16 +44,6 @@ std::string describe(const std::vector<Tensor>& list) {
   return "[" + text + "]";
 }
 
-void check_results(const char* what, const std::vector<Tensor>& results) {
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i].defined() && results[i].dtype() != DType::kResource) continue;
-    throw TypeError(
-        fmt::format("{}: result {} is not a tensor. Read variables before returning "
-                    "them.",
-                    what, i));
-  }
-}
-
 // TensorFlow's words; `names` are what it calls the first and the other branch.
 void check_same_outputs(const char* op, const std::string& first_name,
                         const std::vector<Tensor>& first, const std::string& other_name,
@@ -75,23 +65,6 @@ void check_same_outputs(const char* op, const std::string& first_name,
       "structure of return values.\n\n{0} output: {3}\n{1} output: {4}\n\nError "
       "details:\n{5}",
       first_name, other_name, op, describe(first), describe(other), detail));
-}
-
-// Traces `body` into a sub-graph that tapes outside hear nothing of. Eager tensors that
-// one of them watches become operands, so that gradients reach them.
-template <class Body>
-std::vector<Tensor> trace_into(Subgraph& sub, const Body& body) {
-  const HideListeners hidden;
-  sub.tracer.lift([&hidden](const Tensor& t) { return hidden.watched(t); });
-  struct Unlift {
-    Tracer& tracer;
-    ~Unlift() { tracer.lift(nullptr); }
-  } unlift{sub.tracer};
-  const EmitterScope scope(&sub.tracer);
-  std::vector<Tensor> results = body();
-  check_results(sub.graph.name().c_str(), results);
-  for (const Tensor& t : results) sub.results.push_back(sub.tracer.value_of(t));
-  return results;
 }
 
 std::vector<Tensor> trace_branches(Node::Kind kind, const Tensor& selector,

@@ -64,6 +64,8 @@ class Executable {
   std::unique_ptr<Frame> make_frame();
   Ref<Buffer> allocate_arena(size_t space) const;
   void bind_variables(Frame& frame, const VariableLock* lock);
+  void find_updates();
+  void find_arena_groups();
   void gather_variables();
   void bind(Frame& frame, const Values& values);
   void issue(Frame& frame);
@@ -116,6 +118,9 @@ class Executable {
   bool writes_ = false;
   /// Variables that belong into one arena, by number; gathered in the first call.
   std::vector<std::vector<size_t>> arena_groups_;
+  /// Variables that one kernel writes at one place of its program, in its order;
+  /// children's included.
+  std::vector<std::vector<size_t>> updates_;
   std::vector<int32_t> step_of_result_;  // segment that makes it; -1: none
   bool has_async_ = false;
   /// The native device on whose streams all its asynchronous work is, that of sub-graphs

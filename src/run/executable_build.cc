@@ -1,7 +1,5 @@
 // Building an Executable from a plan: kernels, address table, segments, constants.
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -9,7 +7,6 @@
 #include "device/cpu/host_lanes.h"
 #include "device/runtime.h"
 #include "graph/states.h"
-#include "op/fused_program.h"
 #include "plan/assignment.h"
 #include "run/executable_frame.h"
 #include "tandem/device.h"
@@ -70,7 +67,7 @@ class ExecutableBuilder {
     find_written();
     e_.variable_patches_.resize(e_.variables_.size());
     join_locks();
-    find_arena_groups();
+    e_.find_arena_groups();
     find_last_uses();
     e_.single_.resize(e_.steps_.size());
   }
@@ -401,35 +398,6 @@ class ExecutableBuilder {
     std::vector<VariableImpl*> variables;
     for (const Tensor& handle : e_.variables_) variables.push_back(&variable_of(handle));
     join_variable_locks(variables);
-  }
-
-  // Of what a call writes: variables that one step writes at the same place of its
-  // program (all weights, all first moments, …) in the order in which the step lists
-  // them, then the others. Of one device and dtype each.
-  void find_arena_groups() {
-    std::map<std::tuple<int32_t, size_t, Device*, DType>, std::vector<size_t>> groups;
-    std::vector<char> seen(e_.variables_.size(), 0);
-    const auto add = [&](size_t i, int32_t step, size_t place) {
-      const VariableImpl& v = variable_of(e_.variables_[i]);
-      if (!e_.written_[i] || seen[i]) return;
-      seen[i] = 1;
-      groups[{step, place, v.device, v.dtype}].push_back(i);
-    };
-    for (const Executable::Step& s : e_.steps_) {
-      const Node& n = g_.node(s.node);
-      if (!n.is_op("FusedMulti")) continue;
-      const auto count = static_cast<size_t>(n.attrs.ref().as<FusedAttrs>().groups);
-      const size_t per_group = n.outputs.size() / count;
-      for (size_t o = 0; o < n.outputs.size(); ++o) {
-        const Place& p = plan_.places[idx(s.node)][o];
-        if (p.storage != Place::Storage::kVariable || p.offset) continue;
-        add(idx(p.index), s.index, o % per_group);
-      }
-    }
-    for (size_t i = 0; i < e_.variables_.size(); ++i) add(i, -1, 0);
-    for (auto& [key, members] : groups) {
-      if (members.size() > 1) e_.arena_groups_.push_back(std::move(members));
-    }
   }
 
   void find_last_uses() {

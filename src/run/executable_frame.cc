@@ -139,16 +139,6 @@ void Executable::bind(Frame& f, const Values& values) {
   apply(variable_patches_, values.variables, f.variables);
 }
 
-// Variables that a call writes are put together once; another plan may have done so.
-void Executable::gather_variables() {
-  for (const std::vector<size_t>& group : arena_groups_) {
-    std::vector<VariableImpl*> members;
-    for (size_t i : group) members.push_back(variables_[i].impl()->variable.get());
-    VariableArena::gather(members);
-  }
-  arena_groups_.clear();
-}
-
 // Looking at every variable costs more than a small step. Nothing has changed when nobody
 // else has taken their lock since the last time: values are replaced and handed out only
 // by who holds it. `lock`: null when somebody further out holds it.

@@ -4,7 +4,7 @@
 
 #include "graph/subgraph.h"
 #include "run/control_flow_record.h"
-#include "run/tape.h"
+#include "run/trace_into.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -63,21 +63,16 @@ std::vector<std::vector<Tensor>> call_replicas(
   check_arguments(arguments, replicas);
   Tracer& outer = *current_tracer();
   Subgraph sub("replica", outer, outer.listener());
-  {
-    const HideListeners hidden;
-    sub.tracer.lift([&hidden](const Tensor& t) { return hidden.watched(t); });
-    const EmitterScope scope(&sub.tracer);
+  trace_into(sub, [&] {
     std::vector<Tensor> parameters;
     for (size_t i = 0; i < arguments[0].size(); ++i) {
       parameters.push_back(sub.tracer.parameter(arguments[0][i].dtype(),
                                                 common_shape(arguments, i),
                                                 fmt::format("argument_{}", i)));
     }
-    for (const Tensor& t : body(parameters)) {
-      sub.graph.results().push_back(sub.tracer.value_of(t));
-    }
-    sub.tracer.lift(nullptr);
-  }
+    return body(parameters);
+  });
+  sub.graph.results() = sub.results;
   const size_t plain = sub.graph.results().size();
 
   ReplicaSetup setup{.devices = devices};

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include "kernels/cpu/fused_groups.h"
+
 namespace tandem::cpu {
 
 namespace {
@@ -162,6 +164,13 @@ std::optional<FusedPlan> plan_fused(const Signature& s) {
     add_items(plan, g);
     const int64_t padded = (group.geometry.columns + 63) / 64 * 64;
     plan.store_bytes = std::max(plan.store_bytes, padded * code.store_size);
+  }
+  if (plan.groups.size() > 1) {
+    plan.join = find_join(program, s, plan);
+    if (plan.join &&
+        !planner.find_code(plan.join->whole.geometry, &plan.join->whole.code)) {
+      plan.join.reset();
+    }
   }
   plan.stores = static_cast<int64_t>(plan.workspace_bytes);
   plan.workspace_bytes += static_cast<size_t>(plan.store_bytes * plan.max_threads);

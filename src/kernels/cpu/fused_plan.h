@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/cpu/fused_code.h"
@@ -28,11 +29,26 @@ struct FusedItem {
   int64_t weight;      // of all items before
 };
 
+/// What it takes to walk several groups in one loop. Elementwise programs may, over
+/// groups whose every full input and output begins where that of the group before ends
+/// (an optimizer's variables, slots and gradients), and that share their single elements.
+/// How memory lies is known at launch.
+struct FusedJoin {
+  FusedGroup whole;  // code and geometry for all groups as one
+  /// By group and pointer: bytes to that of the next group; kNever where the two have
+  /// different forms.
+  std::vector<int64_t> input_steps, output_steps;
+  std::vector<char> flat;      // by group: it may be part of a loop
+  std::vector<int64_t> first;  // by group: elements of those before
+  static constexpr int64_t kNever = INT64_MIN;
+};
+
 struct FusedPlan {
   int32_t inputs = 0, outputs = 0;  // of one group
   std::vector<FusedCode> codes;
   std::vector<FusedGroup> groups;
   std::vector<FusedItem> items;
+  std::optional<FusedJoin> join;
   int64_t weight = 0;  // of all items, in additions of elements
   int max_threads = 1;
   bool reduces = false;     // there are column or all reductions

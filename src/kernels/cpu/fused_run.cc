@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "kernels/cpu/fused_expand.h"
-#include "kernels/cpu/fused_plan.h"
+#include "kernels/cpu/fused_groups.h"
 
 namespace tandem::cpu {
 
@@ -26,7 +26,7 @@ class Runner {
       : plan_(plan), args_(args), store_(store) {}
 
   void run(const FusedItem& item) {
-    enter(item);
+    start(item);
     const FusedGroup& group = *group_;
     const int64_t block = code_->block, columns = geometry_->columns;
     if (group.tiles_per_row > 1) {
@@ -48,18 +48,38 @@ class Runner {
     if (plan_.reduces) flush_lanes();
   }
 
+  // From the first tile of one item to the last of another, whose groups lie end to end.
+  void run_joined(const FusedItem& from, const FusedItem& to) {
+    const FusedJoin& join = *plan_.join;
+    const int64_t origin = join.first[from.group];
+    const int64_t end = join.first[to.group] + element(to.group, to.end) - origin;
+    enter(join.whole, from.group);
+    for (int64_t at = element(from.group, from.begin); at < end; at += code_->block) {
+      tile(0, 1, at, std::min(code_->block, end - at));
+    }
+  }
+
  private:
+  // Where a tile of a group of one row begins.
+  int64_t element(size_t group, int64_t tile) const {
+    const FusedGroup& g = plan_.groups[group];
+    return std::min(tile * plan_.codes[g.code].block, g.geometry.elements());
+  }
   std::byte* input(size_t i) const { return static_cast<std::byte*>(inputs_[i]); }
   std::byte* output(size_t o) const { return static_cast<std::byte*>(outputs_[o]); }
 
   // ---- Groups
   // --------------------------------------------------------------------------
-  void enter(const FusedItem& item) {
-    const FusedGroup& group = plan_.groups[item.group];
+  void start(const FusedItem& item) {
+    enter(plan_.groups[item.group], item.group);
+    if (item.part == 0 && code_->writes_singles) write_singles();
+    if (plan_.reduces) start_parts(item);
+  }
+  // `number`: of the group whose pointers count.
+  void enter(const FusedGroup& group, size_t number) {
     const FusedCode& code = plan_.codes[group.code];
-    if (&group != group_) {
-      void* const* inputs = args_.inputs + static_cast<size_t>(item.group) *
-                                               static_cast<size_t>(plan_.inputs);
+    void* const* inputs = args_.inputs + number * static_cast<size_t>(plan_.inputs);
+    if (&group != group_ || inputs != inputs_) {
       // Optimizer steps have hundreds of groups that share their single elements.
       bool prologue = !code_ || &code != code_;
       for (size_t i = 0; !prologue && i < code.prologue_inputs.size(); ++i) {
@@ -74,8 +94,7 @@ class Runner {
       code_ = &code;
       geometry_ = &group.geometry;
       inputs_ = inputs;
-      outputs_ = args_.outputs +
-                 static_cast<size_t>(item.group) * static_cast<size_t>(plan_.outputs);
+      outputs_ = args_.outputs + number * static_cast<size_t>(plan_.outputs);
       for (uint16_t s : code.resting) pointer_[s] = input(code.slots[s].index);
       if (prologue) {
         rows_ = width_ = 1;
@@ -83,8 +102,6 @@ class Runner {
       }
       choose_writes();
     }
-    if (item.part == 0 && code.writes_singles) write_singles();
-    if (plan_.reduces) start_parts(item);
   }
 
   void choose_writes() {
@@ -364,7 +381,15 @@ class Runner {
 void run_fused_items(const FusedPlan& plan, const LaunchArgs& args, size_t first,
                      size_t last, std::byte* store) {
   Runner runner(plan, args, store);
-  for (size_t i = first; i < last; ++i) runner.run(plan.items[i]);
+  for (size_t i = first; i < last;) {
+    const size_t end = plan.join ? joined_items(plan, args, i, last) : i + 1;
+    if (end > i + 1) {
+      runner.run_joined(plan.items[i], plan.items[end - 1]);
+    } else {
+      runner.run(plan.items[i]);
+    }
+    i = end;
+  }
 }
 
 }  // namespace tandem::cpu

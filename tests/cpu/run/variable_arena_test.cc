@@ -233,6 +233,23 @@ TEST(ArenaOfAStep, WeightsAndMomentsLieInTheSameOrder) {
   EXPECT_TRUE(together(weights));
 }
 
+// The update is in a branch, whose plan lists the variables.
+TEST(ArenaOfAStep, UpdatesInABranchLieInTheSameOrder) {
+  std::vector<Variable> weights;
+  for (int64_t n : {48, 16, 64, 32}) weights.emplace_back(zeros({n}) + 1.f);
+  optimizers::LossScaleOptimizer adam(std::make_unique<optimizers::Adam>());
+  auto step = function([&](Tensor x) {
+    GradientTape tape;
+    Tensor loss = x * 0.f;
+    for (const Variable& w : weights) loss = loss + reduce_sum(w.read() * w.read());
+    adam.apply(tape.gradient(adam.scale_loss(loss), weights), weights);
+    return loss;
+  });
+  for (int i = 0; i < 3; ++i) step(constant(1.f)).wait();
+  EXPECT_TRUE(together(weights));
+  EXPECT_NE(step.explain().find("end to end"), std::string::npos) << step.explain();
+}
+
 TEST(ArenaOnTheHost, ExportedMemoryStaysValid) {
   const DeviceScope cpu("/CPU:0");
   Variable a(zeros({3}) + 1.f), b(zeros({3}) + 2.f);
