@@ -14,7 +14,8 @@ using namespace image;
 void infer_sample(InferContext& c) {
   c.rank(0, 1);
   c.rank(2, 1);
-  c.require(c.shape(0)[0] < 0 || c.shape(0)[0] == 3, "image_size must have 3 elements");
+  c.require(!c.shape(0).has_rank() || c.shape(0)[0] < 0 || c.shape(0)[0] == 3,
+            "image_size must have 3 elements");
   const Shape& boxes = c.shape(1);
   c.require(!boxes.has_rank() || boxes.rank() == 3,
             "bounding_boxes must be 3-dimensional [batch, num_boxes, coords]");

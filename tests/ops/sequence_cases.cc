@@ -1,9 +1,10 @@
 // Cases of distances of edits and of monotone fits.
+#include "ops/sequence_cases.h"
+
 #include <algorithm>
 #include <limits>
 
 #include "ops/case.h"
-#include "ops/sequence_cases.h"
 #include "tandem/ops/sequence.h"
 
 namespace tandem::testing {
@@ -76,7 +77,8 @@ void add_sequence_cases(CaseList& cases) {
   cases.push_back(distance(false, {1, 0, 1, 1}));
   cases.push_back(distance(true, {0.5, 0, std::numeric_limits<double>::infinity(), 0.5}));
   cases.push_back({.op = "IsotonicRegression",
-                   .inputs = {{.shape = {3, 7}, .spread = 1e-2}},
+                   .inputs = {{.shape = {3, 7}, .fixed = {3, 1, 4, 1, 5, 9, 2, 9, 7, 8, 3,
+                                                          2, 5, 1, 1, 2, 3, 4, 5, 6, 7}}},
                    .reference = fit});
   cases.push_back({.op = "SegmentRunMean",
                    .inputs = {{.shape = {2, 5}},

@@ -167,6 +167,9 @@ def test_gradient_of_isotonic_regression():
         loss = tf.reduce_sum(fitted * tf.constant([1.0, 2.0, 4.0, 8.0]))
     assert fitted.numpy().tolist() == [[3, 2.5, 2.5, 1]] and segments.numpy().tolist() == [[0, 1, 1, 2]]
     assert tape.gradient(loss, x).numpy().tolist() == [[1, 3, 3, 8]]
+    rising, segments = tf.nn.isotonic_regression([[3, 1, 4, 1], [1, 2, 3, 4]], decreasing=False, axis=0)
+    assert rising.dtype == tf.float64 and rising.numpy().tolist() == [[2, 1, 3.5, 1], [2, 2, 3.5, 4]]
+    assert segments.numpy().tolist() == [[0, 0, 0, 0], [0, 1, 0, 1]]
 
 
 def test_gather_gives_slices():

@@ -292,3 +292,38 @@ def test_keras_export_and_tfsm_layer(tmp_path):
     layer = tf.keras.layers.TFSMLayer(str(tmp_path / "m"), call_endpoint="serve")
     np.testing.assert_allclose(layer(x), model(x), rtol=1e-6)
     assert len(layer.trainable_variables) == len(model.trainable_variables)
+
+
+class Masked(tf.experimental.ExtensionType):
+    __name__ = "test_saved_model.Masked"
+    values: tf.Tensor
+    mask: tf.Tensor
+    scale: int = 3
+
+
+def test_extension_types_in_signatures(tmp_path, run_python):
+    class Grower(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.by = tf.Variable(100.0)
+
+        @tf.function
+        def grow(self, x):
+            return Masked(x.values * self.by, x.mask, x.scale), x.values
+
+    module = Grower()
+    module.grow.get_concrete_function(Masked.Spec(tf.TensorSpec([None]), tf.TensorSpec([None], tf.bool), 3))
+    tf.saved_model.save(module, str(tmp_path / "model"))
+    grown, values = tf.saved_model.load(str(tmp_path / "model")).grow(Masked([1.0, 2.0], [True, False]))
+    assert type(grown) is Masked and grown.values.numpy().tolist() == [100, 200] and grown.scale == 3
+    assert values.numpy().tolist() == [1, 2]
+    # Without the class: a type with the same fields.
+    status, out, err = run_python(f"""
+    import tandem as tf
+    loaded = tf.saved_model.load({str(tmp_path / "model")!r})
+    (concrete,) = loaded.grow.concrete_functions
+    grown, _ = concrete(tf.constant([1.0, 3.0]), tf.constant([True, True]))
+    print(type(grown).__name__, grown.values.numpy().tolist(), grown.scale)
+    """)
+    assert status == 0 and out.split() == ["AnonymousExtensionType", "[100.0,", "300.0]", "3"], err
+    assert "which the program does not define" in err

@@ -18,6 +18,14 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
+class AggregationMethod:
+    """How gradients add up: in Tandem always as they come."""
+
+    ADD_N = DEFAULT = 0
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
 class GradientTape:
     """Records ops for automatic differentiation."""
 

@@ -74,6 +74,11 @@ def current_name_scope():
     return "/".join(names)
 
 
+def inside_function():
+    """Whether the code that runs now is being traced."""
+    return _core.current_graph() is not None
+
+
 def control_dependencies(control_inputs):
     """Ops with effects keep program order in Tandem: there is nothing left to say."""
     if callable(control_inputs):

@@ -288,6 +288,37 @@ class RaggedTensor(CompositeTensor):
                         execute("Pack", [ids, places], axis=1), inner)  # fmt: skip
         return dense if shape is None else _fit(dense, as_shape(shape).as_list(), fill)
 
+    def merge_dims(self, outer_axis, inner_axis):
+        """The dimensions from one axis to another as one."""
+        rank = self.shape.rank
+        outer, inner = (a + rank if a < 0 else a for a in (outer_axis, inner_axis))
+        if not 0 <= outer < inner < rank:
+            raise ValueError(f"Expected outer_axis ({outer_axis}) to be less than or equal to inner_axis ({inner_axis})"
+                             if outer > inner else f"Axes {outer_axis} and {inner_axis} are not those of rank {rank}.")  # fmt: skip
+        if outer > 1:
+            inside = self._values
+            ragged = isinstance(inside, RaggedTensor)
+            merged = inside.merge_dims(outer - 1, inner - 1) if ragged else _merge_dense(inside, outer - 1, inner - 1)
+            return self.with_values(merged)
+        if outer == 1:
+            result = self
+            for _ in range(inner - 1):
+                result = result._joined()
+            return result
+        merged = self._values
+        if inner == 1:
+            return merged
+        return merged.merge_dims(0, inner - 1) if isinstance(merged, RaggedTensor) else _merge_dense(merged, 0, inner - 1)
+
+    def _joined(self):
+        """Dimensions 1 and 2 as one."""
+        inside = self._values
+        if isinstance(inside, RaggedTensor):
+            splits = execute("GatherV2", inside.row_splits, self._row_splits)
+            return RaggedTensor(inside.values, splits, internal=True)
+        width = execute("Shape", inside, out_type=self._row_splits.dtype)[1]
+        return RaggedTensor(_merge_dense(inside, 0, 1), self._row_splits * width, internal=True)
+
     def to_sparse(self, name=None):
         from tandem.framework.sparse import SparseTensor
         from tandem.ops.array import range as range_
@@ -446,6 +477,11 @@ def _list_text(rows, dtype, depth=0):
     if len(line) <= _LINE or not any(isinstance(r, list) for r in rows):
         return line
     return "[" + (",\n " + " " * depth).join(shown) + "]"
+
+
+def _merge_dense(tensor, outer, inner):
+    shape = execute("Shape", tensor)
+    return execute("Reshape", tensor, execute("ConcatV2", [shape[:outer], [-1], shape[inner + 1 :]], axis=0))
 
 
 def _length_without(row, padding):

@@ -151,6 +151,15 @@ class TensorShape:
             return TensorShape(None)
         return TensorShape([a if a == b else None for a, b in zip(self._dims, other._dims)])
 
+    def most_specific_common_supertype(self, others):
+        """The most specific shape that takes in this one and all others."""
+        shape = self
+        for other in others:
+            if not isinstance(other, TensorShape):
+                return None
+            shape = shape.most_specific_compatible_shape(other)
+        return shape
+
     def is_subtype_of(self, other):
         if other._dims is None:
             return True

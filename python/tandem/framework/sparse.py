@@ -168,6 +168,54 @@ def slice(sp_input, start, size, name=None):
     return SparseTensor(kept.indices - start, kept.values, execute("Maximum", end - start, convert_to_tensor(0, "int64")))
 
 
+def split(sp_input=None, num_split=None, axis=None, name=None):
+    """Parts of a sparse tensor along an axis; the first ones are longer by one where it cannot be divided."""
+    if sp_input is None or num_split is None or axis is None:
+        raise ValueError("sp_input, num_split and axis are required.")
+    sizes = [int(n) for n in sp_input.dense_shape.numpy()]
+    axis = int(axis) % len(sizes)
+    least, longer = divmod(sizes[axis], int(num_split))
+    parts, begin = [], 0
+    for i in range(int(num_split)):
+        length = least + (i < longer)
+        start, size = [0] * len(sizes), list(sizes)
+        start[axis], size[axis] = begin, length
+        parts.append(slice(sp_input, start, size))
+        begin += length
+    return parts
+
+
+def _segments(data, indices, segment_ids, num_segments, combine):
+    """Rows of data by segment, combined."""
+    rows = execute("GatherV2", convert_to_tensor(data), convert_to_tensor(indices))
+    ids = convert_to_tensor(segment_ids)
+    if num_segments is None:
+        num_segments = execute("Max", execute("ConcatV2", [ids + 1, convert_to_tensor([0], ids.dtype)], axis=0))
+    count = convert_to_tensor(num_segments, ids.dtype)
+    total = execute("UnsortedSegmentSum", rows, ids, count)
+    if combine == "sum":
+        return total
+    ones = execute("OnesLike", execute("Cast", ids, dtype=total.dtype))
+    many = execute("Maximum", execute("UnsortedSegmentSum", ones, ids, count), convert_to_tensor(1, total.dtype))
+    many = execute("Sqrt", many) if combine == "sqrt_n" else many
+    return total / execute("Reshape", many, [-1] + [1] * (total.shape.rank - 1))
+
+
+def segment_sum(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
+    """Sums of chosen rows of data by segment."""
+    return _segments(data, indices, segment_ids, num_segments, "sum")
+
+
+def segment_mean(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
+    """Means of chosen rows of data by segment."""
+    return _segments(data, indices, segment_ids, num_segments, "mean")
+
+
+def segment_sqrt_n(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
+    """Sums of chosen rows of data by segment, divided by the roots of their numbers."""
+    return _segments(data, indices, segment_ids, num_segments, "sqrt_n")
+
+
 def retain(sp_input, to_retain):
     """The elements that a vector of booleans marks."""
     kept = execute("Where", convert_to_tensor(to_retain, "bool"))[:, 0]

@@ -157,12 +157,12 @@ def isotonic_regression(inputs, decreasing=True, axis=-1):
     order = list(range(rank))
     order.append(order.pop(axis if axis >= 0 else axis + rank))
     moved = order != list(range(rank))
-    x = execute("Transpose", x, order) if moved else x
+    x = execute("Transpose", x, perm=order) if moved else x
     fitted, segments = execute("IsotonicRegression", x if decreasing else -x)
     fitted = fitted if decreasing else -fitted
     if moved:
         back = [order.index(i) for i in range(rank)]
-        fitted, segments = execute("Transpose", fitted, back), execute("Transpose", segments, back)
+        fitted, segments = (execute("Transpose", part, perm=back) for part in (fitted, segments))
     return (execute("Cast", fitted, dtype=kind) if kind is not wide else fitted), segments
 
 

@@ -44,6 +44,75 @@ rfft, rfft2d, rfft3d = _real("RFFT", 1), _real("RFFT2D", 2), _real("RFFT3D", 3)
 irfft, irfft2d, irfft3d = _back("IRFFT", 1), _back("IRFFT2D", 2), _back("IRFFT3D", 3)
 
 
+def _scale_of(norm, count, inverse):
+    """What a transform is multiplied with; its inverse divides by the number of elements by itself."""
+    if norm in (None, "backward"):
+        return None
+    if norm == "ortho":
+        return count**0.5 if inverse else count**-0.5
+    if norm == "forward":
+        return count if inverse else 1 / count
+    raise ValueError(f"norm must be None, 'backward', 'ortho' or 'forward', not {norm!r}.")
+
+
+def _resized(x, axis, length):
+    """Cut or filled with zeros to a length."""
+    size = x.shape[axis]
+    if length < size:
+        return x[tuple(slice(None) for _ in range(axis)) + (slice(0, length),)]
+    paddings = [[0, length - size if a == axis else 0] for a in range(x.shape.rank)]
+    return execute("Pad", x, paddings) if length > size else x
+
+
+def _along(op, x, axis, *length):
+    """A transform of the last axis, along another one."""
+    rank = x.shape.rank
+    if axis == rank - 1:
+        return execute(op, x, *length)
+    order = [a for a in range(rank) if a != axis] + [axis]
+    back = [order.index(a) for a in range(rank)]
+    return execute("Transpose", execute(op, execute("Transpose", x, perm=order), *length), perm=back)
+
+
+def _many(name, op, real, inverse):
+    def transform(input_tensor, fft_length=None, axes=None, norm=None, name=None):
+        hint = float32 if real and not inverse else as_dtype("complex64")
+        x = convert_to_tensor(input_tensor, None, hint)
+        rank = x.shape.rank
+        if axes is None:
+            axes = range(rank) if fft_length is None else range(rank - len(fft_length), rank)
+        axes = [int(a) % rank for a in axes]
+        halves = real and inverse
+        if fft_length is None:
+            lengths = [x.shape[a] for a in axes]
+            if halves:
+                lengths[-1] = max(2 * (lengths[-1] - 1), 0)
+        else:
+            lengths = [int(n) for n in np.asarray(fft_length)]
+        if len(axes) != len(lengths):
+            raise ValueError(f"fft_length has {len(lengths)} elements for {len(axes)} axes.")
+        for axis, length in list(zip(axes, lengths))[: -1 if halves else None]:
+            x = _resized(x, axis, length)
+        plain = "IFFT" if inverse else "FFT"
+        if real and not inverse:  # real numbers first: their half is of the last axis
+            x = _along("RFFT", x, axes[-1], convert_to_tensor([lengths[-1]], int32))
+        for axis in axes if not real else axes[:-1]:
+            x = _along(plain, x, axis)
+        if halves:
+            x = _along("IRFFT", x, axes[-1], convert_to_tensor([lengths[-1]], int32))
+        scale = _scale_of(norm, float(np.prod(lengths)), inverse)
+        return x if scale is None else x * convert_to_tensor(scale, x.dtype)
+
+    transform.__doc__ = f"{op} over any axes."
+    transform.__name__ = transform.__qualname__ = name
+    return transform
+
+
+fftnd, ifftnd = _many("fftnd", "Fourier transform", False, False), _many("ifftnd", "Inverse transform", False, True)
+rfftnd = _many("rfftnd", "Fourier transform of real numbers", True, False)
+irfftnd = _many("irfftnd", "Real numbers from half of their Fourier transform,", True, True)
+
+
 def _axes(x, axes):
     if axes is None:
         return list(range(x.shape.rank))

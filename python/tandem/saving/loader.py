@@ -14,6 +14,7 @@ from tandem.framework.spec import TensorSpec
 from tandem.framework.trackable import AutoTrackable
 from tandem.framework.variable import Variable
 from tandem.saving import saver, structures
+from tandem.saving.extensions import NumberedFields
 from tandem.saving.loaded_function import LoadedFunction, LoadedTrace, SignatureFunction, function_type
 from tandem.saving.options import Asset, LoadOptions
 
@@ -73,7 +74,11 @@ class _Reader:
             compiled = _core.load_function(path, [v.handle for v in variables])
             numbered = structures.decode(row["results"])
             specs = [TensorSpec(TensorShape(o["shape"]), o["dtype"]) for o in row["outputs"]]
-            outputs = composites.rebuild(numbered, lambda n, path: None if n is None else specs[n])
+
+            def spec(leaf, path):
+                return leaf._pack_results(specs) if isinstance(leaf, NumberedFields) else None if leaf is None else specs[leaf]
+
+            outputs = composites.rebuild(numbered, spec)
             results = composites.number(outputs, [])
             inputs = [structures.spec_from(spec) for spec in row["inputs"]]
             self.traces[number] = LoadedTrace(row["name"], compiled, inputs, outputs, results, variables)

@@ -182,7 +182,9 @@ class _Writer:
 
 def _numbered(outputs, flat):
     """Results with numbers in place of tensors."""
+    from tandem.extension.extension_type import ExtensionType
     from tandem.framework import composites
+    from tandem.saving.extensions import NumberedFields
 
     def change(leaf, path):
         if leaf is None:
@@ -190,7 +192,13 @@ def _numbered(outputs, flat):
         flat.append(leaf)
         return len(flat) - 1
 
-    return composites.rebuild(outputs, change)
+    def walk(value):
+        if isinstance(value, ExtensionType):
+            return NumberedFields.of(value, walk)
+        parts = composites.opened(value)
+        return change(value, "") if parts is None else parts[1](list(map(walk, parts[0])))
+
+    return walk(outputs)
 
 
 def _handle_of(obj):

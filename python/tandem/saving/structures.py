@@ -6,10 +6,13 @@ import collections
 import inspect
 
 from tandem import _core
+from tandem.extension.extension_type import ExtensionType
+from tandem.extension.spec import ExtensionTypeSpec
 from tandem.framework import composites
 from tandem.framework.dtypes import DType
 from tandem.framework.shape import TensorShape
 from tandem.framework.spec import TensorSpec
+from tandem.saving.extensions import NumberedFields, extension_from, extension_json
 
 
 class NotStorable(TypeError):
@@ -46,6 +49,8 @@ def encode(value, number_of_variable=None):
             return {"dtype": item.name}
         if isinstance(item, TensorShape):
             return {"shape": shape_json(item)}
+        if isinstance(item, (ExtensionType, ExtensionTypeSpec, NumberedFields)):
+            return extension_json(item, walk)
         if composites.is_namedtuple(item):
             return {"namedtuple": type(item).__name__, "fields": list(item._fields), "items": list(map(walk, item))}
         if isinstance(item, (list, tuple)):
@@ -78,6 +83,8 @@ def decode(row, variables=()):
             return _core.as_dtype(item["dtype"])
         if "shape" in item:
             return TensorShape(item["shape"])
+        if "extension" in item:
+            return extension_from(item, walk)
         if "namedtuple" in item:
             key = (item["namedtuple"], *item["fields"])
             if key not in _namedtuples:
