@@ -94,7 +94,9 @@ void dump_into(const Graph& graph, int indent, std::string& text) {
       text += " after";
       for (int32_t before : n.after) text += fmt::format(" %{}", before);
     }
-    text += fmt::format("  # {}\n", n.name);
+    text += fmt::format("  # {}", n.name);
+    if (n.location) text += fmt::format(" at {}:{}", n.location->file, n.location->line);
+    text += "\n";
     for (const GraphPtr& sub : n.subgraphs) {
       text += fmt::format("{}  {} {{\n", pad, sub->name());
       dump_into(*sub, indent + 4, text);
@@ -112,11 +114,12 @@ void dump_into(const Graph& graph, int indent, std::string& text) {
   }
 }
 
+// A string of the dot language. Lines of a label are apart by real line feeds.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    out += c == '\n' ? std::string("\\n") : std::string(1, c);
   }
   return out + "\"";
 }
@@ -137,12 +140,12 @@ void dot_into(const Graph& graph, const std::string& prefix, int indent,
   for (int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(i);
     std::string label = kind_word(n);
-    if (n.name != label) label += "\\n" + n.name;
-    if (!n.outputs.empty()) label += "\\n" + info_text(n.outputs[0]);
+    if (n.name != label) label += "\n" + n.name;
+    if (!n.outputs.empty()) label += "\n" + info_text(n.outputs[0]);
     const bool leaf = n.inputs.empty();
-    text += fmt::format("{}{} [label={}, shape={}, style=filled, fillcolor=\"{}\"];\n",
-                        pad, id(i), "\"" + label + "\"", leaf ? "ellipse" : "box",
-                        colour(n.device));
+    text +=
+        fmt::format("{}{} [label={}, shape={}, style=filled, fillcolor=\"{}\"];\n", pad,
+                    id(i), quoted(label), leaf ? "ellipse" : "box", colour(n.device));
     for (ValueRef v : n.inputs) {
       if (!v.defined()) continue;
       text += fmt::format("{}{} -> {}{};\n", pad, id(v.node), id(i),

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "graph/trace.h"
 #include "python/bind.h"
 #include "python/convert.h"
 #include "python/dtypes.h"
@@ -12,6 +13,7 @@
 #include "python/execute.h"
 #include "python/numpy_api.h"
 #include "python/operators.h"
+#include "python/site.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
 
@@ -67,6 +69,7 @@ NB_MODULE(_core, m) {
   bind_saved_model(m);
   bind_summary(m);
   bind_profile(m);
+  set_location_provider(user_location);
   m.def("register_boolean_mask", [](nb::handle f) { register_boolean_mask(f.ptr()); });
   m.attr("__version__") = TANDEM_VERSION;
 }

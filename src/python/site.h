@@ -1,13 +1,20 @@
 // The line of the user's program, for events that are recorded and nodes that are traced.
 #pragma once
 
+#include <memory>
+
 #include "base/recorder.h"
+#include "graph/graph.h"
 
 namespace tandem::python {
 
 /// "file:line" of the innermost frame that is neither Tandem's nor Keras's, kept for
 /// ever; null where there is none. Needs the interpreter lock.
 const char* user_site();
+
+/// The same place for a node that is traced (set_location_provider); null without the
+/// interpreter lock.
+std::shared_ptr<const SourceLocation> user_location();
 
 /// Gives events of the block the user's line. One load while nothing is recorded. Made
 /// with the interpreter lock held.

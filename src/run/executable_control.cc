@@ -192,6 +192,7 @@ void Executable::run_loop(Frame& f, const Step& step) {
   auto& state = f.loops[body];
   if (!state) {
     state = std::make_unique<Frame::LoopState>();
+    state->fresh.resize(carried);
     for (int side = 0; side < 2; ++side) {
       for (size_t i = 0; i < carried; ++i) {
         const ValueInfo& info = n.outputs[i];
@@ -221,7 +222,7 @@ void Executable::run_loop(Frame& f, const Step& step) {
       inner.parameter_handles[i] = std::move(from);
     }
   }
-  std::vector<Tensor> fresh(carried);
+  std::vector<Tensor>& fresh = state->fresh;
   bool go_on = false;
   void* answer = &go_on;
   for (int64_t turn = 0; n.max_iterations < 0 || turn < n.max_iterations; ++turn) {

@@ -83,6 +83,7 @@ struct Executable::Frame {
   struct LoopState {
     std::vector<Ref<Buffer>> buffers[2];
     std::vector<void*> addresses[2];
+    std::vector<Tensor> fresh;  // lists that a turn has made
   };
   std::vector<std::unique_ptr<LoopState>> loops;  // by child executable
   // When variables were bound last: valid while nobody else takes their lock.

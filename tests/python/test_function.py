@@ -413,3 +413,15 @@ def test_mistakes_while_tracing_are_pythons_errors():
     with pytest.raises(tf.errors.InvalidArgumentError) as caught:
         tf.matmul(tf.ones((2, 3)), tf.ones((2, 3)))
     assert not isinstance(caught.value, ValueError)
+
+
+def test_nodes_know_their_lines():
+    @tf.function(autograph=False)
+    def plain(x):
+        y = x * 2.0
+        return tf.exp(y)
+
+    lines = plain.experimental_get_compiler_ir(tf.constant(1.0))("hlo").splitlines()
+    first = plain.python_function.__code__.co_firstlineno
+    for op, line in (("Mul(", first + 2), ("Exp(", first + 3)):
+        assert any(op in text and text.endswith(f" at {__file__}:{line}") for text in lines), lines

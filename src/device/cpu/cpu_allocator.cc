@@ -47,16 +47,16 @@ CpuAllocator::~CpuAllocator() {
 }
 
 int CpuAllocator::class_of(size_t bytes) {
-  // Rounds up: `bytes` in (base + base/8 * (step - 1), base + base/8 * step].
+  // Rounds up: `bytes` in (base + base/32 * (step - 1), base + base/32 * step].
   const size_t last = bytes - 1;
   const int power = std::bit_width(last) - 1;
-  const int step = static_cast<int>(last >> (power - 3)) - kSteps + 1;
+  const int step = static_cast<int>(last >> (power - kStepBits)) - kSteps + 1;
   return (power - kFirstPower) * kSteps + step;
 }
 
 size_t CpuAllocator::class_bytes(int index) {
   const int power = kFirstPower + index / kSteps;
-  return (size_t{kSteps} + static_cast<size_t>(index % kSteps)) << (power - 3);
+  return (size_t{kSteps} + static_cast<size_t>(index % kSteps)) << (power - kStepBits);
 }
 
 void* CpuAllocator::system_allocate(size_t bytes) {

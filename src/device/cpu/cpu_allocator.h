@@ -38,13 +38,15 @@ class CpuAllocator final : public Allocator {
 
  private:
   /// From here on blocks are cached; smaller ones are malloc's.
-  static constexpr size_t kSmall = 1024;
+  static constexpr size_t kSmall = 2048;
   /// From here on blocks are pages of their own.
   static constexpr size_t kMapped = size_t{1} << 20;
-  /// Classes per power of two: at most 1/8 of a block is not asked for.
-  static constexpr int kSteps = 8;
-  static constexpr int kFirstPower = 10;
-  static constexpr int kPowers = 38;
+  /// Classes per power of two: at most 1/32 of a block is not asked for, so that what a
+  /// plan needs is what it takes. Their sizes are multiples of the alignment.
+  static constexpr int kStepBits = 5;
+  static constexpr int kSteps = 1 << kStepBits;
+  static constexpr int kFirstPower = 11;
+  static constexpr int kPowers = 37;
 
   struct alignas(64) SizeClass {
     std::mutex mutex;

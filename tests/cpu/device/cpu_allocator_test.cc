@@ -51,7 +51,7 @@ TEST(CpuAllocator, AlignedUsableAndCounted) {
     EXPECT_EQ(a.bytes, bytes);
     EXPECT_GE(a.granted, bytes);
     if (bytes >= 1024) {
-      EXPECT_LE(a.granted, bytes + bytes / 8 + 128);
+      EXPECT_LE(a.granted, bytes + bytes / 32 + 64);
     }
     std::memset(a.address, static_cast<int>(all.size()), bytes);
     all.push_back(a);

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "device/runtime.h"
+#include "run/executable.h"
 #include "run/graph_function.h"
 #include "support/random_graph.h"
+#include "support/traced.h"
 #include "tandem/device.h"
 
 namespace tandem::testing {
@@ -47,6 +49,34 @@ void check(uint64_t seed, const RandomGraphOptions& options) {
   }
 }
 
+// Compares peaks of all devices on which the plan needs memory; returns how many.
+int expect_peaks(const std::shared_ptr<const PlannedGraph>& planned,
+                 const Tensors& arguments) {
+  Executable(planned).run(arguments);  // what is made once is there afterwards
+  synchronize();
+  std::vector<int64_t> before;
+  for (Device* d : Runtime::get().devices()) {
+    config::reset_memory_stats(d->short_name());
+    before.push_back(config::get_memory_info(d->short_name()).current);
+  }
+  Executable executable(planned);
+  const Tensors results = executable.run(arguments);
+  synchronize();
+  int compared = 0;
+  size_t number = 0;
+  for (Device* d : Runtime::get().devices()) {
+    const int64_t taken =
+        config::get_memory_info(d->short_name()).peak - before[number++];
+    const int64_t said = planned->plan.peak_bytes(d->full_name());
+    EXPECT_NEAR(static_cast<double>(taken), static_cast<double>(said),
+                0.05 * static_cast<double>(said))
+        << d->full_name() << "\n"
+        << explain(*planned);
+    compared += said > 0;
+  }
+  return compared;
+}
+
 TEST(PlannedGraphs, Straight) {
   for (uint64_t s = 0; s < programs(30); ++s) {
     check(first_seed() + s, {.variables = false, .control_flow = false});
@@ -70,6 +100,49 @@ TEST(PlannedGraphs, UnknownBatch) {
     check(first_seed() + 3000 + s, {.unknown_batch = true});
     if (HasFailure()) return;
   }
+}
+
+// Products, sums and elementwise ops of matrices, on any of the devices.
+Tensors large_program(std::mt19937_64& random, const Tensors& arguments) {
+  Tensors values = arguments;
+  const auto any = [&] { return values[random() % values.size()]; };
+  const auto devices = Runtime::get().devices();
+  for (int i = 0; i < 14; ++i) {
+    const DeviceScope scope(devices[random() % devices.size()]->full_name());
+    switch (random() % 4) {
+      case 0:
+        values.push_back(matmul(any(), any()));
+        break;
+      case 1:
+        values.push_back(transpose(any()));
+        break;
+      case 2:
+        values.push_back(any() + any());
+        break;
+      default:
+        values.push_back(reverse(any(), {.axis = {0}}));
+    }
+  }
+  return {values.back(), values[values.size() / 2]};
+}
+
+// What a plan says about its memory is what a run takes, on every device, within 5 %.
+TEST(PlannedGraphs, PeakIsWhatARunTakes) {
+  int checked = 0;
+  for (uint64_t s = 0; s < programs(24); ++s) {
+    const uint64_t seed = first_seed() + 4000 + s;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto n = static_cast<int64_t>(200 + random() % 200);
+    const Tensors arguments = {ones({n, n}) * 0.01f, ones({n, n})};
+    const auto graph =
+        trace([&](const Tensors& x) { return large_program(random, x); }, arguments);
+    GraphFunction function(graph, {.measure_kernels = false});
+    const auto planned = function.plan(arguments, {.measure_kernels = false});
+    checked += expect_peaks(planned, arguments);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(checked, 0);
 }
 
 }  // namespace
