@@ -8,6 +8,8 @@ import builtins
 import importlib
 import sys
 
+from tandem import _core
+
 SOURCE = "tensorflow"
 TARGET = "tandem"
 
@@ -32,8 +34,8 @@ def import_target(name):
     return importlib.import_module(target)
 
 
-def mapped_import(name, globals=None, locals=None, fromlist=(), level=0):
-    """`__import__` that serves `tensorflow` by Tandem."""
+def _rare_import(name, globals=None, locals=None, fromlist=(), level=0):
+    """`__import__` that serves `tensorflow` by Tandem, where `_core.mapped_import` does not know the answer."""
     if level == 0 and is_mapped(name):
         module = import_target(name)
         return module if fromlist else sys.modules[TARGET]
@@ -43,8 +45,11 @@ def mapped_import(name, globals=None, locals=None, fromlist=(), level=0):
 def mapped_builtins():
     """The builtins of a module whose imports are mapped."""
     names = dict(vars(builtins))
-    names["__import__"] = mapped_import
+    names["__import__"] = _core.mapped_import
     return names
+
+
+_core.set_rare_import(_rare_import)
 
 
 class MappedImportlib:

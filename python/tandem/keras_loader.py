@@ -17,11 +17,14 @@ VERSION = "3.15.1"
 
 # Modules of Keras that look up modules by name.
 _BY_NAME = ("keras.src.utils.module_utils",)
-# Modules of Keras that Tandem has parts of its own for; their install(module) puts those in place.
+# Modules of Keras that Tandem has parts of its own for, and the functions that put those in place.
 _EXTENDED = {
-    "keras.src.backend.tensorflow.rnn": "tandem.keras_backend.recurrent",
-    "keras.src.backend.tensorflow.trainer": "tandem.keras_backend.trainer",
-    "keras.src.trainers.data_adapters": "tandem.keras_backend.adapters",
+    "keras.src.backend.common.dtypes": ("tandem.keras_backend.kept_answers", "install_dtypes"),
+    "keras.src.backend.common.variables": ("tandem.keras_backend.kept_answers", "install_variables"),
+    "keras.src.backend.tensorflow.rnn": ("tandem.keras_backend.recurrent", "install"),
+    "keras.src.backend.tensorflow.trainer": ("tandem.keras_backend.trainer", "install"),
+    "keras.src.trainers.data_adapters": ("tandem.keras_backend.adapters", "install"),
+    "keras.src.tree.optree_impl": ("tandem.keras_backend.kept_answers", "install_tree"),
 }
 
 
@@ -42,7 +45,8 @@ class _Loader(importlib.abc.Loader):
         if module.__name__ in _OLD_NAMES:
             _find_old_names(module)
         if module.__name__ in _EXTENDED:
-            importlib.import_module(_EXTENDED[module.__name__]).install(module)
+            part, function = _EXTENDED[module.__name__]
+            getattr(importlib.import_module(part), function)(module)
 
     def __getattr__(self, name):
         # get_data, get_source, is_package: for inspect, tracebacks and resources.

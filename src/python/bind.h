@@ -23,6 +23,7 @@ void bind_gradients(nb::module_& m);
 void bind_graph_scopes(nb::module_& m);
 void bind_host_callback(nb::module_& m);
 void bind_interchange(nb::module_& m);
+void bind_mapped_import(nb::module_& m);
 void bind_replicas(nb::module_& m);
 
 }  // namespace tandem::python

@@ -20,6 +20,7 @@ namespace {
 PyObject* g_tensor_shape = nullptr;  // the Python class
 PyObject* g_convert_name = nullptr;  // "__tf_tensor__"
 PyObject* g_dims_name = nullptr;     // "_dims"
+PyObject* g_tensor_types = nullptr;  // Python classes that count as tensors
 
 nb::object call_conversion(PyObject* value, DType dtype) {
   nb::object method = nb::steal(PyObject_GetAttr(value, g_convert_name));
@@ -114,6 +115,22 @@ Tensor to_tensor(PyObject* value, ConvertOptions options) {
     return from_sequence(value, options);
   raise_unsupported(value);
 }
+
+namespace {
+
+// tf.is_tensor: asked for every argument of every layer, so the usual answers come first.
+bool counts_as_tensor(PyObject* value) {
+  if (is_tensor(value) || is_variable(value)) return true;
+  if (!g_tensor_types || is_scalar(value) || PyArray_Check(value) || value == Py_None ||
+      PyList_CheckExact(value) || PyTuple_CheckExact(value)) {
+    return false;
+  }
+  const int yes = PyObject_IsInstance(value, g_tensor_types);
+  if (yes < 0) throw nb::python_error();
+  return yes != 0;
+}
+
+}  // namespace
 
 nb::object shape_object(const Shape& shape) {
   if (!g_tensor_shape) raise(PyExc_RuntimeError, "tandem is not fully imported");
@@ -233,6 +250,12 @@ void bind_convert(nb::module_& m) {
       },
       nb::arg("value").none(), nb::arg("dtype") = nb::none(),
       nb::arg("dtype_hint") = nb::none(), "The tensor that a Python value stands for.");
+  m.def("register_tensor_types",
+        [](nb::tuple types) { Py_XSETREF(g_tensor_types, Py_NewRef(types.ptr())); });
+  m.def(
+      "is_tensor", [](nb::handle x) { return counts_as_tensor(x.ptr()); },
+      nb::arg("x").none(),
+      "Whether x is a tensor or of a type that TensorFlow treats as one.");
   m.def(
       "is_tensor_like", [](nb::handle value) { return is_tensor_like(value.ptr()); },
       nb::arg("value").none());

@@ -12,6 +12,7 @@ namespace tandem::python {
 namespace {
 
 std::array<PyObject*, kDTypeCount> g_objects{};
+std::array<PyObject*, kDTypeCount> g_names{};
 int g_bfloat16_number = -1;
 
 struct NumpyRow {
@@ -80,21 +81,55 @@ DType from_numpy(PyObject* o) {
   return dtype_of_numpy(number);
 }
 
+// kInvalid when it is none; no error is set.
+DType find_dtype(PyObject* o) {
+  if (nb::isinstance<PyDType>(o)) return nb::inst_ptr<PyDType>(o)->dtype;
+  if (PyUnicode_Check(o)) return from_text(o);
+  const DType t = from_numpy(o);
+  PyErr_Clear();
+  if (t != DType::kInvalid || PyType_Check(o)) return t;
+  const nb::object inner = nb::steal(PyObject_GetAttrString(o, "dtype"));
+  PyErr_Clear();
+  return inner.is_valid() && !inner.is(o) ? find_dtype(inner.ptr()) : DType::kInvalid;
+}
+
+// A dtype equals its names and NumPy's types. Keras compares dtypes with strings at every
+// call of a layer.
+PyObject* compare(PyObject* a, PyObject* b, int how) {
+  if (how != Py_EQ && how != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  return guarded([&] {
+    const DType mine = nb::inst_ptr<PyDType>(a)->dtype;
+    bool same = false;
+    if (a == b) {
+      same = true;
+    } else if (PyUnicode_Check(b)) {
+      const char* text = PyUnicode_AsUTF8(b);
+      if (!text) throw nb::python_error();
+      same = text == dtype_name(mine) || text == dtype_short_name(mine);
+    } else if (b != Py_None) {
+      same = find_dtype(b) == mine;
+    }
+    return PyBool_FromLong(same == (how == Py_EQ));
+  });
+}
+
+Py_hash_t hash(PyObject* o) {
+  return static_cast<Py_hash_t>(nb::inst_ptr<PyDType>(o)->dtype);
+}
+
+PyType_Slot kSlots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                        {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                        {0, nullptr}};
+
 }  // namespace
 
 PyObject* dtype_object(DType dtype) { return g_objects[static_cast<size_t>(dtype)]; }
 
 DType to_dtype(PyObject* o) {
   if (o == Py_None) return DType::kInvalid;
-  if (nb::isinstance<PyDType>(o)) return nb::inst_ptr<PyDType>(o)->dtype;
-  const DType t = PyUnicode_Check(o) ? from_text(o) : from_numpy(o);
-  if (t != DType::kInvalid) return t;
-  PyErr_Clear();
-  if (!PyType_Check(o) && PyObject_HasAttrString(o, "dtype")) {
-    nb::object inner = nb::steal(PyObject_GetAttrString(o, "dtype"));
-    if (inner.is_valid() && !inner.is(o)) return to_dtype(inner.ptr());
-  }
-  not_a_dtype(o);
+  const DType t = find_dtype(o);
+  if (t == DType::kInvalid) not_a_dtype(o);
+  return t;
 }
 
 int numpy_type(DType dtype) {
@@ -119,9 +154,11 @@ DType dtype_of_numpy(int number) {
 
 void bind_dtypes(nb::module_& m) {
   nb::class_<PyDType>(m, "DType", "The type of the elements of a tensor.",
-                      nb::is_weak_referenceable())
+                      nb::type_slots(kSlots), nb::is_weak_referenceable())
       .def_prop_ro("name",
-                   [](const PyDType& t) { return std::string(dtype_name(t.dtype)); })
+                   [](const PyDType& t) {
+                     return nb::borrow(g_names[static_cast<size_t>(t.dtype)]);
+                   })
       .def_prop_ro("size",
                    [](const PyDType& t) {
                      return t.dtype == DType::kString ? size_t{1} : dtype_size(t.dtype);
@@ -154,6 +191,8 @@ void bind_dtypes(nb::module_& m) {
   for (int i = 1; i < kDTypeCount; ++i) {
     g_objects[static_cast<size_t>(i)] =
         nb::cast(PyDType{static_cast<DType>(i)}).release().ptr();
+    const std::string name(dtype_name(static_cast<DType>(i)));
+    g_names[static_cast<size_t>(i)] = PyUnicode_InternFromString(name.c_str());
   }
   g_objects[0] = Py_NewRef(Py_None);
   m.def(

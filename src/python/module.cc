@@ -64,6 +64,7 @@ NB_MODULE(_core, m) {
   bind_compiled_control_flow(m);
   bind_host_callback(m);
   bind_interchange(m);
+  bind_mapped_import(m);
   bind_replicas(m);
   bind_checkpoint(m);
   bind_saved_model(m);

@@ -14,17 +14,6 @@ _ENUM = {
 DType = _core.DType
 
 
-def _equals(self, other):
-    if other is None:
-        return False
-    if self is other:
-        return True
-    try:
-        return _core.as_dtype(other) is self
-    except TypeError:
-        return False
-
-
 def _info(self):
     kind = self.as_numpy_dtype
     if self.name == "bfloat16":
@@ -62,9 +51,6 @@ def _from_name(name):
     return _core.as_dtype(name)
 
 
-DType.__eq__ = _equals
-DType.__ne__ = lambda self, other: not _equals(self, other)
-DType.__hash__ = lambda self: _ENUM.get(self.name, 0)
 DType.__repr__ = lambda self: f"tf.{self.name}"
 DType.__str__ = lambda self: f"<dtype: '{self.name}'>"
 DType.__reduce__ = lambda self: (_from_name, (self.name,))

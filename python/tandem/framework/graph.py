@@ -43,35 +43,40 @@ class name_scope:
         return self._name
 
     def __enter__(self):
-        _scopes().append((_core.current_graph(), self._name.rstrip("/")))
+        graph, path = _core.current_graph(), ""
         if self._scope is not None:
+            outer, name = _path_in(graph), self._name.rstrip("/")
+            path = f"{outer}/{name}" if outer and name else name
             self._scope.enter()
-        path = current_name_scope()
+        _thread.scopes.append((graph, path))
         return path + "/" if path else ""
 
     def __exit__(self, *exception):
-        _scopes().pop()
+        _thread.scopes.pop()
         if self._scope is not None:
             self._scope.exit()
 
 
-_thread = threading.local()
+class _Thread(threading.local):
+    """The name scopes that a thread is in: the graph that each was entered in, and its path."""
+
+    def __init__(self):
+        self.scopes = []
 
 
-def _scopes():
-    """The name scopes that this thread is in, each with the graph it was entered in."""
-    if not hasattr(_thread, "scopes"):
-        _thread.scopes = []
-    return _thread.scopes
+_thread = _Thread()
+
+
+def _path_in(graph):
+    for where, path in reversed(_thread.scopes):
+        if where is graph:
+            return path
+    return ""
 
 
 def current_name_scope():
     """The names of the scopes around, "a/b". A function that is traced begins without any."""
-    graph, names = _core.current_graph(), []
-    for where, name in _scopes():
-        if where is graph:
-            names = [*names, name] if name else []
-    return "/".join(names)
+    return _path_in(_core.current_graph())
 
 
 def inside_function():

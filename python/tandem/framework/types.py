@@ -7,6 +7,8 @@ import numpy as np
 
 from tandem import _core
 
+from tandem import _core
+
 
 class Tensor:
     """Base of values that behave like tensors and are not tf.Tensor."""
@@ -14,6 +16,9 @@ class Tensor:
 
 class CompositeTensor:
     """Base of values made of several tensors."""
+
+
+_core.register_tensor_types((Tensor, CompositeTensor))
 
 
 class _HasTraces(type):

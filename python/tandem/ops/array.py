@@ -6,7 +6,6 @@ import numpy as np
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor as _convert, execute, op
-from tandem.framework import types
 from tandem.framework.dtypes import bool as bool_, float32, int32, int64
 from tandem.framework.shape import TensorShape, as_shape
 
@@ -36,11 +35,6 @@ def constant(value, dtype=None, shape=None, name="Const"):
 def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
     """The tensor that a value stands for."""
     return _convert(value, dtype, dtype_hint)
-
-
-def is_tensor(x):
-    """Whether x is a tensor or of a type that TensorFlow treats as one."""
-    return isinstance(x, (_core.Tensor, _core.VariableBase, types.Tensor, types.CompositeTensor))
 
 
 def get_static_value(tensor, partial=False):
