@@ -17,8 +17,9 @@ namespace tandem {
 
 namespace {
 
-bool contains(const std::vector<uint64_t>& ids, uint64_t id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
+template <class List, class T>
+bool contains(const List& list, const T& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
 }
 uint64_t handle_id(const Graph& graph, ValueRef state) {
   return variable_handle(graph, state).impl()->id;
@@ -50,7 +51,9 @@ class Accumulated {
 
 }  // namespace
 
-Activity::Activity(const Graph& graph, std::span<const ValueRef> wanted) : graph_(graph) {
+Activity::Activity(const Graph& graph, std::span<const ValueRef> wanted,
+                   std::span<const ValueRef> stops)
+    : graph_(graph) {
   for (const Node& n : graph.nodes()) values_.emplace_back(n.outputs.size(), false);
   for (ValueRef v : wanted) {
     if (graph.info(v).state) {
@@ -63,7 +66,9 @@ Activity::Activity(const Graph& graph, std::span<const ValueRef> wanted) : graph
     const Node& n = graph.node(static_cast<int32_t>(i));
     if (!node_active(n)) continue;
     for (size_t k = 0; k < n.outputs.size(); ++k) {
-      if (!n.outputs[k].state && trainable_dtype(n.outputs[k].dtype)) {
+      const ValueRef v{static_cast<int32_t>(i), static_cast<int32_t>(k)};
+      if (!n.outputs[k].state && trainable_dtype(n.outputs[k].dtype) &&
+          !contains(stops, v)) {
         values_[i][k] = true;
       }
     }
@@ -125,10 +130,11 @@ Tensor zero_gradient(const Tensor& like) {
 }
 
 std::vector<Gradient> backpropagate(Tracer& forward, std::span<const Seed> seeds,
-                                    std::span<const ValueRef> wanted) {
+                                    std::span<const ValueRef> wanted,
+                                    std::span<const ValueRef> stops) {
   Graph& graph = forward.graph();
   const int32_t count = graph.size();
-  const Activity activity(graph, wanted);
+  const Activity activity(graph, wanted, stops);
   Accumulated grads(graph);
   for (const auto& [value, gradient] : seeds) {
     if (activity.active(value)) grads.add(value, gradient);
@@ -136,7 +142,7 @@ std::vector<Gradient> backpropagate(Tracer& forward, std::span<const Seed> seeds
   for (int32_t i = count; i-- > 0;) {
     // A copy: the graph may grow while gradients are emitted.
     const Node node = graph.node(i);
-    if (!node.op && !node.has_subgraphs()) continue;
+    if (node.op ? !node.op->differentiable : !node.has_subgraphs()) continue;
     std::vector<Gradient> output_grads;
     std::vector<Tensor> outputs, inputs;
     bool any = false;
@@ -145,7 +151,8 @@ std::vector<Gradient> backpropagate(Tracer& forward, std::span<const Seed> seeds
         if (!node.op) output_grads.emplace_back();
         continue;
       }
-      output_grads.push_back(activity.active({i, k}) ? grads.get({i, k}) : Gradient());
+      const bool goes_on = activity.active({i, k}) && !contains(stops, ValueRef{i, k});
+      output_grads.push_back(goes_on ? grads.get({i, k}) : Gradient());
       any |= output_grads.back().defined();
       if (node.op) outputs.push_back(tensor_of(forward, {i, k}));
     }

@@ -36,15 +36,18 @@ Differentiated differentiate(const Graph& forward, std::span<const ValueRef> wan
 /// The walk itself: gradients of `wanted` from those of some values of the forward trace,
 /// emitted with the thread's emitter (this trace or one nested in it). Undefined where
 /// unconnected. The forward graph may grow: shapes that are needed, more results of its
-/// control flow.
+/// control flow. `stops` are taken as constants: gradients reach them and go no further.
 using Seed = std::pair<ValueRef, Gradient>;
 std::vector<Gradient> backpropagate(Tracer& forward, std::span<const Seed> seeds,
-                                    std::span<const ValueRef> wanted);
+                                    std::span<const ValueRef> wanted,
+                                    std::span<const ValueRef> stops = {});
 
-/// Which values depend on wanted ones in a way that gradients follow.
+/// Which values depend on wanted ones in a way that gradients follow; of `stops` only
+/// those that are wanted themselves.
 class Activity {
  public:
-  Activity(const Graph& graph, std::span<const ValueRef> wanted);
+  Activity(const Graph& graph, std::span<const ValueRef> wanted,
+           std::span<const ValueRef> stops = {});
   bool active(ValueRef v) const;
   /// Active values without producers that `results` depend on.
   std::vector<ValueRef> sources(std::span<const ValueRef> results) const;

@@ -16,6 +16,7 @@ void bind_data(nb::module_& m);
 void bind_profile(nb::module_& m);
 void bind_saved_model(nb::module_& m);
 void bind_summary(nb::module_& m);
+void bind_symbolic_gradients(nb::module_& m);
 void bind_devices(nb::module_& m);
 void bind_fit(nb::module_& m);
 void bind_functions(nb::module_& m);

@@ -5,10 +5,10 @@
 
 #include <nanobind/stl/string.h>
 
-#include "graph/autodiff.h"
 #include "python/bind.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/gradient_object.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
 #include "run/tape.h"
@@ -37,15 +37,6 @@ nb::list wrap_all(const std::vector<Tensor>& tensors) {
   nb::list list;
   for (const Tensor& t : tensors) list.append(nb::steal(wrap(t)));
   return list;
-}
-
-// None, a tensor, or (values, indices, dense_shape), of which Python makes IndexedSlices.
-nb::object gradient_object(const Gradient& g) {
-  if (!g.defined()) return nb::none();
-  if (!g.is_slices()) return nb::steal(wrap(g.dense()));
-  const IndexedSlices& s = g.slices();
-  return nb::make_tuple(nb::steal(wrap(s.values)), nb::steal(wrap(s.indices)),
-                        nb::steal(wrap(s.dense_shape)));
 }
 
 Unconnected unconnected_of(bool zero) {
@@ -85,47 +76,6 @@ nb::list tape_gradient(PyTape& self, nb::list targets, nb::list sources, bool ze
     result = self.started().gradient(of, from, options);
   }
   nb::list list;
-  for (const Gradient& g : result) list.append(gradient_object(g));
-  return list;
-}
-
-// tf.gradients: of values of the graph that is being traced, without a tape.
-nb::list graph_gradients(nb::list targets, nb::list sources, nb::list given, bool zero) {
-  Tracer* tracer = current_tracer();
-  if (!tracer) {
-    raise(PyExc_RuntimeError,
-          "tf.gradients is not supported when eager execution is enabled. Use "
-          "tf.GradientTape instead.");
-  }
-  const std::vector<Tensor> of = tensors_of(targets), with = tensors_of(given);
-  std::vector<Source> from;
-  for (nb::handle s : sources) from.push_back(source_of(s));
-  nb::list list;
-  std::vector<Gradient> result;
-  {
-    const nb::gil_scoped_release unlocked;
-    static const OpHandle ones_like("OnesLike"), zeros_like("ZerosLike");
-    std::vector<Seed> seeds;
-    for (size_t i = 0; i < of.size(); ++i) {
-      seeds.emplace_back(
-          tracer->value_of(of[i]),
-          Gradient(with[i].defined() ? with[i] : emit(ones_like, {of[i]})));
-    }
-    std::vector<ValueRef> wanted;
-    for (const Source& s : from) {
-      wanted.push_back(s.tensor().dtype() == DType::kResource
-                           ? tracer->state_of(s.tensor())
-                           : tracer->value_of(s.tensor()));
-    }
-    result = backpropagate(*tracer, seeds, wanted);
-    for (size_t i = 0; zero && i < result.size(); ++i) {
-      if (result[i].defined()) continue;
-      const Tensor& t = from[i].tensor();
-      const bool variable = t.dtype() == DType::kResource;
-      result[i] =
-          Gradient(emit(zeros_like, {variable ? Variable::from_handle(t).read() : t}));
-    }
-  }
   for (const Gradient& g : result) list.append(gradient_object(g));
   return list;
 }
@@ -183,6 +133,14 @@ nb::list run_recompute_grad(nb::callable function, nb::list inputs) {
 }
 
 }  // namespace
+
+nb::object gradient_object(const Gradient& g) {
+  if (!g.defined()) return nb::none();
+  if (!g.is_slices()) return nb::steal(wrap(g.dense()));
+  const IndexedSlices& s = g.slices();
+  return nb::make_tuple(nb::steal(wrap(s.values)), nb::steal(wrap(s.indices)),
+                        nb::steal(wrap(s.dense_shape)));
+}
 
 void bind_gradients(nb::module_& m) {
   nb::class_<PyTape>(m, "Tape", "The record behind tf.GradientTape.")
@@ -242,8 +200,6 @@ void bind_gradients(nb::module_& m) {
         }
         return nb::steal(wrap(std::move(result)));
       });
-  m.def("graph_gradients", graph_gradients, nb::arg("targets"), nb::arg("sources"),
-        nb::arg("output_gradients"), nb::arg("zero"));
   m.def("recompute_grad", run_recompute_grad, nb::arg("function"), nb::arg("inputs"));
   m.def("custom_gradient", run_custom_gradient, nb::arg("forward"), nb::arg("inputs"));
 }

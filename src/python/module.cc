@@ -54,6 +54,7 @@ NB_MODULE(_core, m) {
   bind_convert(m);
   bind_execute(m);
   bind_gradients(m);
+  bind_symbolic_gradients(m);
   bind_functions(m);
   bind_fit(m);
   bind_data(m);

@@ -75,7 +75,8 @@ PyObject* get_id(PyObject* o, void*) {
   return PyLong_FromUnsignedLongLong(tensor_of(o).impl()->id);
 }
 PyObject* get_graph(PyObject* o, void*) {
-  PyObject* graph = self_of(o)->graph;
+  // A constant of a graph has contents; it belongs to the graph that it is used in.
+  PyObject* graph = self_of(o)->graph ? self_of(o)->graph : t_graph;
   if (graph) return Py_NewRef(graph);
   PyErr_SetString(PyExc_AttributeError,
                   "Tensor.graph is undefined when eager execution is enabled.");

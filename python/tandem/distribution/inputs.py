@@ -1,8 +1,9 @@
 """Datasets whose batches are cut for replicas."""
 
 from tandem import _core
-from tandem.distribution.values import PerReplica
+from tandem.distribution.values import PerReplica, PerReplicaSpec
 from tandem.framework import nest
+from tandem.framework.spec import TensorSpec
 
 
 class InputContext:
@@ -56,19 +57,33 @@ def cut_batch(element, count):
     return nest.map_structure(cut, element)
 
 
+def cut_spec(spec, count):
+    """What a replica gets of a global batch: its rows, where they can be counted."""
+    if count == 1:
+        return spec
+
+    def cut(leaf):
+        rows = leaf.shape[0] if leaf.shape.rank else None
+        share = rows // count if rows is not None and rows % count == 0 else None
+        shape = [share, *leaf.shape.as_list()[1:]] if leaf.shape.rank else leaf.shape
+        return PerReplicaSpec(*[TensorSpec(shape, leaf.dtype, leaf.name)] * count)
+
+    return nest.map_structure(cut, spec)
+
+
 class DistributedIterator:
     """Gives the next global batch, cut."""
 
-    def __init__(self, elements, cut, count):
+    def __init__(self, elements, cut, count, element_spec):
         self._elements = iter(elements)
         self._cut = cut
         # With one replica nothing is cut: who reads batches in C++ takes those of the dataset.
         self._native = getattr(self._elements, "_native", None) if count == 1 else None
-        self._dataset = elements
+        self._element_spec = element_spec
 
     @property
     def element_spec(self):
-        return self._dataset.element_spec
+        return self._element_spec
 
     def __iter__(self):
         return self
@@ -97,7 +112,7 @@ class DistributedDataset:
 
     def __iter__(self):
         count = self._strategy.num_replicas_in_sync
-        return DistributedIterator(self._dataset, lambda elements: cut_batch(next(elements), count), count)
+        return DistributedIterator(self._dataset, lambda elements: cut_batch(next(elements), count), count, self.element_spec)
 
     def __len__(self):
         return len(self._dataset)
@@ -107,7 +122,7 @@ class DistributedDataset:
 
     @property
     def element_spec(self):
-        return self._dataset.element_spec
+        return cut_spec(self._dataset.element_spec, self._strategy.num_replicas_in_sync)
 
 
 class DistributedDatasetFromFunction(DistributedDataset):
@@ -119,7 +134,13 @@ class DistributedDatasetFromFunction(DistributedDataset):
 
     def __iter__(self):
         count = self._strategy.num_replicas_in_sync
-        return DistributedIterator(self._dataset, lambda elements: _gathered(elements, count), count)
+        return DistributedIterator(self._dataset, lambda elements: _gathered(elements, count), count, self.element_spec)
+
+    @property
+    def element_spec(self):
+        count = self._strategy.num_replicas_in_sync
+        one = self._dataset.element_spec
+        return one if count == 1 else nest.map_structure(lambda leaf: PerReplicaSpec(*[leaf] * count), one)
 
     def __len__(self):
         return -(-len(self._dataset) // self._strategy.num_replicas_in_sync)

@@ -21,6 +21,9 @@ def device_name(device):
         raise ValueError(f"{device!r} is not a device. Give a name such as '/GPU:0'.")
     short = f"/device:{found[1].upper()}:{found[2]}"
     there = [d.name for d in _core.config.list_logical_devices()]
+    if short not in there and found[1].upper() == "CPU":
+        # As in TensorFlow, where every number of a CPU that is not there is the first one.
+        short = "/device:CPU:0"
     if short not in there:
         raise ValueError(f"Device {text} is not there. Logical devices: {', '.join(there)}.")
     return "/job:localhost/replica:0/task:0" + short

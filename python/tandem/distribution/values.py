@@ -1,4 +1,7 @@
-"""Values with a part per replica."""
+"""Values with a part per replica, and what describes them."""
+
+from tandem.framework import nest
+from tandem.framework.spec import TypeSpec
 
 
 class DistributedValues:
@@ -26,11 +29,50 @@ class PerReplica(DistributedValues):
     def _tf_rebuild(self, components):
         return PerReplica(components)
 
+    @property
+    def _type_spec(self):
+        from tandem.framework.spec import type_spec_from_value
+
+        return PerReplicaSpec(*map(type_spec_from_value, self._values))
+
+
+class PerReplicaSpec(TypeSpec):
+    """The specs of the parts, in order of replicas."""
+
+    value_type = PerReplica
+
+    def __init__(self, *value_specs):
+        self._value_specs = tuple(value_specs)
+
+    @classmethod
+    def from_value(cls, value):
+        return value._type_spec
+
+    def is_compatible_with(self, other):
+        return self == (other if isinstance(other, TypeSpec) else getattr(other, "_type_spec", None))
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self._value_specs == other._value_specs
+
+    def __hash__(self):
+        return hash(self._value_specs)
+
+    def __repr__(self):
+        return f"PerReplicaSpec({', '.join(map(repr, self._value_specs))})"
+
 
 class Mirrored(DistributedValues):
     """A value that is the same on every replica."""
 
 
 def local_results(value):
-    """The parts of this process: all of them."""
-    return value.values if isinstance(value, DistributedValues) else (value,)
+    """The parts of this process: all of them. Of a structure, the structure of each replica."""
+    if isinstance(value, DistributedValues):
+        return value.values
+    count = max((len(v.values) for v in nest.flatten(value) if isinstance(v, DistributedValues)), default=1)
+    if count == 1:
+        return (value,)
+    return tuple(
+        nest.map_structure(lambda v, i=i: v.values[i] if isinstance(v, DistributedValues) else v, value)
+        for i in range(count)
+    )

@@ -18,14 +18,6 @@ class UnconnectedGradients(enum.Enum):
     ZERO = "zero"
 
 
-class AggregationMethod:
-    """How gradients add up: in Tandem always as they come."""
-
-    ADD_N = DEFAULT = 0
-    EXPERIMENTAL_TREE = 1
-    EXPERIMENTAL_ACCUMULATE_N = 2
-
-
 class GradientTape:
     """Records ops for automatic differentiation."""
 
@@ -51,7 +43,7 @@ class GradientTape:
         self._recording = False
 
     def watch(self, tensor):
-        for value in map(_source, nest.flatten(tensor)):
+        for value in map(source_of, nest.flatten(tensor)):
             if not isinstance(value, (_core.Tensor, _core.VariableBase)):
                 raise ValueError(
                     f"Passed in object {value} of type {type(value).__name__!r}, not tf.Tensor or tf.Variable "
@@ -82,8 +74,8 @@ class GradientTape:
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
         if self._recording and not self._persistent:
             self._stop()
-        targets = [_core.convert_to_tensor(_source(t)) for t in nest.flatten(target)]
-        flat = [_source(s) for s in nest.flatten(sources)]
+        targets = [_core.convert_to_tensor(source_of(t)) for t in nest.flatten(target)]
+        flat = [source_of(s) for s in nest.flatten(sources)]
         given = None if output_gradients is None else nest.flatten(output_gradients)
         result = self._tape.gradient(targets, flat, zero, given)
         slices = [IndexedSlices(*g) if isinstance(g, tuple) else g for g in result]
@@ -117,45 +109,11 @@ class GradientTape:
         zero = UnconnectedGradients(unconnected) is UnconnectedGradients.ZERO
         if self._recording and not self._persistent:
             self._stop()
-        flat = [self._tape.jacobian(target, _source(s), zero, batch) for s in nest.flatten(sources)]
+        flat = [self._tape.jacobian(target, source_of(s), zero, batch) for s in nest.flatten(sources)]
         return nest.pack_sequence_as(sources, flat)
 
 
-def gradients(
-    ys, xs, grad_ys=None, name="gradients", gate_gradients=False, aggregation_method=None, stop_gradients=None,
-    unconnected_gradients=UnconnectedGradients.NONE,
-):  # fmt: skip
-    """Gradients of the sum of ys by each of xs, in a function that is being traced."""
-    if stop_gradients is not None and nest.flatten(stop_gradients):
-        raise NotImplementedError(
-            "tf.gradients with stop_gradients is not available in Tandem: use tf.stop_gradient on those tensors."
-        )
-    targets = [_source(y) for y in (ys if isinstance(ys, (list, tuple)) else [ys])]
-    sources = [_source(x) for x in (xs if isinstance(xs, (list, tuple)) else [xs])]
-    given = [None] * len(targets) if grad_ys is None else list(grad_ys if isinstance(grad_ys, (list, tuple)) else [grad_ys])
-    if len(given) != len(targets):
-        raise ValueError(f"Passed {len(given)} grad_ys for {len(targets)} ys")
-    zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-    found = _core.graph_gradients(targets, sources, given, zero)
-    return [IndexedSlices(*g) if isinstance(g, tuple) else g for g in found]
-
-
-def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessians"):
-    """The second derivatives of the sum of ys by each of xs, in a function that is being traced."""
-    found = []
-    for x in xs if isinstance(xs, (list, tuple)) else [xs]:
-        (first,) = gradients(ys, x)
-        flat = _core.execute("Reshape", first, [-1])
-        count = flat.shape[0]
-        if count is None:
-            raise NotImplementedError("tf.hessians needs to know the shape of xs: give the function an input_signature.")
-        rows = [gradients(flat[i], x)[0] for i in range(count)]
-        shape = [*x.shape.as_list(), *x.shape.as_list()]
-        found.append(_core.execute("Reshape", _core.execute("Pack", rows, axis=0), shape))
-    return found
-
-
-def _source(value):
+def source_of(value):
     """The tensor or variable to differentiate by; Keras's variables hold one of ours."""
     if isinstance(value, (_core.Tensor, _core.VariableBase)):
         return value
@@ -172,7 +130,7 @@ class ForwardAccumulator:
     """Computes Jacobian-vector products beside the values (forward mode)."""
 
     def __init__(self, primals, tangents):
-        flat = [_source(p) for p in nest.flatten(primals)]
+        flat = [source_of(p) for p in nest.flatten(primals)]
         given = nest.flatten(tangents)
         nest.assert_same_structure(primals, tangents, check_types=False)
         if len({id(p) for p in flat}) != len(flat):
@@ -194,7 +152,7 @@ class ForwardAccumulator:
         if self._native is None:
             raise ValueError("Called jvp() without first tracing anything.")
         zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
-        return nest.map_structure(lambda p: self._native.jvp(_source(p), zero), primals)
+        return nest.map_structure(lambda p: self._native.jvp(source_of(p), zero), primals)
 
 
 def custom_gradient(f=None):
@@ -204,7 +162,7 @@ def custom_gradient(f=None):
 
     @functools.wraps(f)
     def decorated(*args, **kwargs):
-        flat = [_core.convert_to_tensor(_source(a)) for a in nest.flatten(args)]
+        flat = [_core.convert_to_tensor(source_of(a)) for a in nest.flatten(args)]
         # Tapes outside hear it too: what grad_fn uses may be differentiated again.
         with GradientTape() as watcher:
             outputs, grad_fn = f(*nest.pack_sequence_as(args, flat), **kwargs)
@@ -251,7 +209,7 @@ def recompute_grad(f):
     @functools.wraps(f)
     def decorated(*args, **kwargs):
         structure = {}
-        flat = [_core.convert_to_tensor(_source(a)) for a in nest.flatten(args)]
+        flat = [_core.convert_to_tensor(source_of(a)) for a in nest.flatten(args)]
 
         def run(inputs):
             outputs = f(*nest.pack_sequence_as(args, inputs), **kwargs)

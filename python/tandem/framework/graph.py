@@ -21,6 +21,17 @@ class FuncGraph(_core.FuncGraph):
             self._exit()
 
 
+class Graph(FuncGraph):
+    """A graph to build in. It is looked at, not run: there are no sessions, `tf.function` makes what can be called."""
+
+    def __init__(self):
+        super().__init__("graph")
+
+    @property
+    def building_function(self):
+        return False
+
+
 def placeholder(dtype, shape=None, name=None):
     """A symbolic tensor of the graph that is traced into."""
     graph = _core.current_graph()
