@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <Python.h>
+#include <nanobind/nanobind.h>
 
 namespace tandem::python {
 
@@ -62,7 +62,9 @@ const char* user_site() {
 }
 
 std::shared_ptr<const SourceLocation> user_location() {
-  if (!PyGILState_Check()) return nullptr;  // a trace of the library's own
+  // A thread that Python does not know has no frames: a trace of the library's own.
+  if (!Py_IsInitialized() || !PyGILState_GetThisThreadState()) return nullptr;
+  const nanobind::gil_scoped_acquire locked;
   std::optional<SourceLocation> place = user_frame();
   return place ? std::make_shared<const SourceLocation>(std::move(*place)) : nullptr;
 }

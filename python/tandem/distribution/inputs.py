@@ -74,16 +74,16 @@ def cut_spec(spec, count):
 class DistributedIterator:
     """Gives the next global batch, cut."""
 
-    def __init__(self, elements, cut, count, element_spec):
+    def __init__(self, dataset, elements, cut, count):
+        self._dataset = dataset
         self._elements = iter(elements)
         self._cut = cut
         # With one replica nothing is cut: who reads batches in C++ takes those of the dataset.
         self._native = getattr(self._elements, "_native", None) if count == 1 else None
-        self._element_spec = element_spec
 
     @property
     def element_spec(self):
-        return self._element_spec
+        return self._dataset.element_spec
 
     def __iter__(self):
         return self
@@ -112,7 +112,7 @@ class DistributedDataset:
 
     def __iter__(self):
         count = self._strategy.num_replicas_in_sync
-        return DistributedIterator(self._dataset, lambda elements: cut_batch(next(elements), count), count, self.element_spec)
+        return DistributedIterator(self, self._dataset, lambda elements: cut_batch(next(elements), count), count)
 
     def __len__(self):
         return len(self._dataset)
@@ -134,7 +134,7 @@ class DistributedDatasetFromFunction(DistributedDataset):
 
     def __iter__(self):
         count = self._strategy.num_replicas_in_sync
-        return DistributedIterator(self._dataset, lambda elements: _gathered(elements, count), count, self.element_spec)
+        return DistributedIterator(self, self._dataset, lambda elements: _gathered(elements, count), count)
 
     @property
     def element_spec(self):

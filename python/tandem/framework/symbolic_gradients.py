@@ -42,25 +42,17 @@ def gradients(
     return [_core.execute("ZerosLike", _core.convert_to_tensor(x)) if g is None else g for g, x in zip(found, sources)]
 
 
-def hessians(
-    ys, xs, gate_gradients=False, aggregation_method=None, name="hessians"
-):
+def hessians(ys, xs, gate_gradients=False, aggregation_method=None, name="hessians"):
     """For each x the second derivatives of the sum of ys, of shape x.shape + x.shape."""
-    from tandem.ops.functional import map_fn
-
-    sources = [_core.convert_to_tensor(x) for x in nest.flatten(xs)]
     found = []
-    for x, first in zip(sources, gradients(ys, sources)):
+    for x in nest.flatten(xs):
+        (first,) = gradients(ys, x)
         if first is None:
             raise ValueError("tf.hessians: ys do not depend on one of the xs.")
+        shape = _core.convert_to_tensor(x).shape
+        if not shape.is_fully_defined():
+            raise NotImplementedError("tf.hessians needs to know the shape of xs: give the function an input_signature.")
         flat = _core.execute("Reshape", first, [-1])
-        count = _core.execute("Size", x)
-        shape = _core.execute("Shape", x)
-
-        def row(index, flat=flat, x=x):
-            second = gradients(flat[index], x, unconnected_gradients=UnconnectedGradients.ZERO)
-            return _core.convert_to_tensor(second[0])
-
-        rows = map_fn(row, _core.execute("Range", 0, count, 1), fn_output_signature=x.dtype)
-        found.append(_core.execute("Reshape", rows, _core.execute("ConcatV2", [shape, shape], axis=0)))
+        rows = [gradients(flat[i], x, unconnected_gradients=UnconnectedGradients.ZERO)[0] for i in range(shape.num_elements())]
+        found.append(_core.execute("Reshape", _core.execute("Pack", rows, axis=0), [*shape.as_list(), *shape.as_list()]))
     return found
