@@ -7,6 +7,8 @@ import hashlib
 import json
 import pathlib
 
+import processes
+
 
 def fingerprint(package):
     """Of the contents of the Python package and of the libraries beside it."""
@@ -28,12 +30,13 @@ class Kept:
         return self.folder / f"{name}.{part.number}-{part.count}.json"
 
     def get(self, part):
-        """(results, error) of this part with this package, or None."""
+        """(results, error) of this part with this package; None when there are none, or a test ran out of time."""
         try:
             kept = json.loads(self._file(part).read_text())
         except (OSError, ValueError):
             return None
-        if kept["package"] != self.package:
+        late = any(message.startswith(processes.OUT_OF_TIME) for _, message in kept["results"].values())
+        if late or kept["package"] != self.package:
             return None
         return {test: tuple(result) for test, result in kept["results"].items()}, kept["error"]
 

@@ -2,7 +2,8 @@
 
 A child writes each test's outcome as it goes (stand-ins/keras_on_tandem.py). One that dies, or sits in one test for too
 long, is started again with the tests that have no outcome yet; all its children together have SECONDS_PER_PART. A test
-that never got an outcome is a failure that says why.
+that never got an outcome is a failure that says why. Both limits are for a machine that is free for the tests, and are
+multiplied by `patience` on one that is not.
 """
 
 import dataclasses
@@ -17,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SECONDS_PER_TEST = 120
 SECONDS_PER_PART = 900
 TESTS_PER_PART = 400
+OUT_OF_TIME = "out of time"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,14 +38,14 @@ def parts_of(path, tests):
     return [Part(path, number, count) for number in range(count)]
 
 
-def run_part(nursery, source, part):
+def run_part(nursery, source, part, patience):
     """({test: (outcome, message)}, what the last child said where the part's tests could not even be collected)."""
     results, collected = {}, None
-    deadline = time.monotonic() + SECONDS_PER_PART
+    deadline = time.monotonic() + SECONDS_PER_PART * patience
     while True:
         left = deadline - time.monotonic()
         done = [test for test, (outcome, _) in results.items() if outcome != "started"]
-        lines, status, output = nursery.run(source / part.path, part, done, left)
+        lines, status, output = nursery.run(source / part.path, part, done, left, SECONDS_PER_TEST * patience)
         progress = False
         for test, outcome, message in lines:
             if outcome == "collected":
@@ -67,9 +69,9 @@ def run_part(nursery, source, part):
 
 def _why(status, output):
     if status is None:
-        return f"its file took more than {SECONDS_PER_PART} s"
+        return f"{OUT_OF_TIME}: its file took too long"
     if "Timeout ++" in output:
-        return f"took more than {SECONDS_PER_TEST} s: {output[-600:]}"
+        return f"{OUT_OF_TIME}: {output[-600:]}"
     return f"the process died (status {status}): {output[-600:]}"
 
 
@@ -89,7 +91,7 @@ class Nursery:
             [python, HERE / "nursery.py"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(self, path, part, done, seconds):
+    def run(self, path, part, done, seconds, seconds_per_test):
         """The lines of the child's report, its status (None: out of time) and the end of what it printed."""
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
@@ -98,8 +100,9 @@ class Nursery:
             report.touch()
             skip.write_text(json.dumps(done))
             # The timeout's thread ends a process that hangs in native code, which a signal's handler would wait for.
-            arguments = ["-q", "-p", "no:cacheprovider", "-p", "keras_on_tandem", "--tb=short"]
-            arguments += [f"--timeout={SECONDS_PER_TEST}", "--timeout-method=thread"]
+            arguments = ["-q", "-p", "keras_on_tandem", "--tb=short", "--assert=plain"]
+            arguments += ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]
+            arguments += [f"--timeout={seconds_per_test}", "--timeout-method=thread"]
             order = {
                 "arguments": [*arguments, "--rootdir", str(path.parent), str(path)],
                 "environment": {
