@@ -8,7 +8,7 @@ struct Iterator::State {
   explicit State(const Dataset& dataset)
       : cancellation(Cancellation::make()),
         stage(dataset.stage()),
-        cursor(stage->open({cancellation})) {}
+        cursor(stage->open({cancellation, current_pass_log()})) {}
   const std::shared_ptr<Cancellation> cancellation;
   const StagePtr stage;
   const std::unique_ptr<Cursor> cursor;

@@ -19,7 +19,7 @@ class ParallelMap final : public Cursor {
               int64_t workers, bool deterministic)
       : Cursor(context, "ParallelMap"),
         cancellation_(context.cancellation->child()),
-        input_(input.open({cancellation_})),
+        input_(input.open({cancellation_, context.log})),
         function_(std::move(function)),
         workers_(workers),
         deterministic_(deterministic),

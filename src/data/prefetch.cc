@@ -37,7 +37,7 @@ class Ahead final : public Cursor {
         std::shared_ptr<Turns> turns)
       : Cursor(context, "Prefetch"),
         cancellation_(context.cancellation->child()),
-        input_(input.open({cancellation_})),
+        input_(input.open({cancellation_, context.log})),
         size_(size),
         turns_(std::move(turns)),
         wake_(cancellation_, [this] { wake_all(); }) {}

@@ -117,13 +117,13 @@ class ShuffleStage final : public Stage {
   int64_t cardinality() const override { return input_->cardinality(); }
 
   std::unique_ptr<Cursor> open(const Context& c) const override {
-    return std::make_unique<ShuffleCursor>(c, input_->open(c), seeds_->next(),
+    return std::make_unique<ShuffleCursor>(c, input_->open(c), seeds_for(c),
                                            options_.buffer_size.get());
   }
   std::unique_ptr<RowCursor> open_rows(const Context& c) const override {
     auto rows = input_->open_rows(c);
     if (!rows) return nullptr;
-    return std::make_unique<ShuffleRowCursor>(std::move(rows), seeds_->next(),
+    return std::make_unique<ShuffleRowCursor>(std::move(rows), seeds_for(c),
                                               options_.buffer_size.get());
   }
   StagePtr substitute(const Substitution& s) const override {
@@ -133,6 +133,16 @@ class ShuffleStage final : public Stage {
   }
 
  private:
+  // Of the next pass, or of the one that a checkpoint was written in.
+  Seeds seeds_for(const Context& c) const {
+    if (!c.log) return seeds_->next();
+    const PassLog::Pair drawn = c.log->draw([this] {
+      const Seeds s = seeds_->next();
+      return PassLog::Pair{s.first, s.second};
+    });
+    return {drawn.first, drawn.second};
+  }
+
   const StagePtr input_;
   const ShuffleStageOptions options_;
   const std::shared_ptr<PassSeeds> seeds_;

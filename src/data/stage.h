@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/cancellation.h"
+#include "data/pass_log.h"
 #include "data/row_cursor.h"
 #include "tandem/data.h"
 
@@ -18,6 +19,7 @@ namespace tandem::data {
 /// What a pass gives to all its cursors.
 struct Context {
   std::shared_ptr<Cancellation> cancellation;
+  std::shared_ptr<PassLog> log = nullptr;  // null: nobody asks
 };
 
 class Cursor {

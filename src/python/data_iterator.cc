@@ -5,7 +5,10 @@
 #include <mutex>
 #include <set>
 
+#include <nanobind/stl/vector.h>
+
 #include "data/cancellation.h"
+#include "data/pass_log.h"
 #include "data/traced_iteration.h"
 #include "graph/trace.h"
 #include "python/casters.h"
@@ -38,7 +41,7 @@ class PyIterator final : public train::BatchSource {
             "no values here. Iterate over it inside the function.");
     }
     const nb::gil_scoped_release unlocked;
-    iterator_ = std::make_unique<data::Iterator>(dataset);
+    begin({});
     const std::lock_guard lock(g_live_mutex);
     g_live.insert(this);
   }
@@ -59,17 +62,30 @@ class PyIterator final : public train::BatchSource {
     position_ += more;
     return more;
   }
-  /// How many elements have been taken.
-  int64_t position() {
+  /// How many elements have been taken, then the seeds that shuffles drew.
+  std::vector<int64_t> state() {
     const nb::gil_scoped_release unlocked;
     const std::lock_guard lock(mutex_);
-    return position_;
+    std::vector<int64_t> state = {position_};
+    for (const auto& [first, second] : log_->drawn()) {
+      state.push_back(first);
+      state.push_back(second);
+    }
+    return state;
   }
-  /// Begins again and passes over that many elements: where a checkpoint was written.
-  void restore(int64_t position) {
+  /// Begins again with those seeds and passes over the elements that were taken: where
+  /// a checkpoint was written.
+  void restore(const std::vector<int64_t>& state) {
+    if (state.empty()) raise(PyExc_ValueError, "The state of an iterator is not empty.");
     const nb::gil_scoped_release unlocked;
     const std::lock_guard lock(mutex_);
-    iterator_ = std::make_unique<data::Iterator>(dataset_);
+    std::vector<data::PassLog::Pair> seeds;
+    for (size_t i = 1; i + 1 < state.size(); i += 2) {
+      seeds.emplace_back(state[i], state[i + 1]);
+    }
+    iterator_.reset();
+    begin(std::move(seeds));
+    const int64_t position = state[0];
     position_ = 0;
     data::Element element;
     interruptible([&] {
@@ -98,7 +114,14 @@ class PyIterator final : public train::BatchSource {
   }
 
  private:
+  void begin(std::vector<data::PassLog::Pair> seeds) {
+    log_ = std::make_shared<data::PassLog>(std::move(seeds));
+    const data::PassLogScope scope(log_);
+    iterator_ = std::make_unique<data::Iterator>(dataset_);
+  }
+
   const data::Dataset dataset_;
+  std::shared_ptr<data::PassLog> log_;
   std::mutex mutex_;
   std::unique_ptr<data::Iterator> iterator_;  // with position_ guarded by mutex_
   int64_t position_ = 0;
@@ -140,8 +163,9 @@ void bind_data_iterator(nb::module_& data) {
   nb::class_<PyIterator, train::BatchSource>(data, "Iterator",
                                              nb::is_weak_referenceable())
       .def(nb::init<const data::Dataset&>(), nb::arg("dataset"))
-      .def("position", &PyIterator::position)
-      .def("restore", &PyIterator::restore, nb::arg("position"))
+      .def("state", &PyIterator::state,
+           "How many elements have been taken, and the seeds that shuffles drew.")
+      .def("restore", &PyIterator::restore, nb::arg("state"))
       .def("next", &PyIterator::next_element, "A tuple of tensors; None at the end.")
       .def("tensor", as_tensor, "The iterator as a value of traced functions.")
       .def("cancel", &PyIterator::cancel);

@@ -283,20 +283,24 @@ def test_a_reader_sees_whole_checkpoints_while_another_thread_saves(tmp_path):
 
 
 def test_iterators_go_on_where_they_were(tmp_path):
-    dataset = tf.data.Dataset.range(20).shuffle(20, seed=3, reshuffle_each_iteration=False).map(lambda x: x * 2).batch(2)
-    whole = [b.numpy().tolist() for b in dataset]
+    def shuffled():
+        return tf.data.Dataset.range(20).shuffle(20).map(lambda x: x * 2).repeat(3).batch(2)
+
+    dataset = shuffled()
     iterator = iter(dataset)
     checkpoint = tf.train.Checkpoint(step=tf.Variable(0), iterator=iterator)
-    taken = [next(iterator).numpy().tolist() for _ in range(4)]
+    taken = [next(iterator).numpy().tolist() for _ in range(14)]  # into the second of three passes
     path = checkpoint.save(str(tmp_path / "ck"))
-    after = [next(iterator).numpy().tolist() for _ in range(3)]
+    after = [next(iterator).numpy().tolist() for _ in range(6)]
+    assert sorted(sum(taken[10:] + after, [])) == list(range(0, 40, 2))
     checkpoint.restore(path).assert_consumed()
-    assert [next(iterator).numpy().tolist() for _ in range(3)] == after
+    assert [next(iterator).numpy().tolist() for _ in range(6)] == after
 
-    other = iter(dataset)
+    # Another dataset object, as in another process: the order is that of the checkpoint.
+    other = iter(shuffled())
     tf.train.Checkpoint(step=tf.Variable(0), iterator=other).restore(path)
     rest = [b.numpy().tolist() for b in other]
-    assert rest[:3] == after and len(taken) + len(rest) == len(whole)
+    assert rest[:6] == after and len(taken) + len(rest) == 30
 
     @tf.function
     def step(it):

@@ -77,6 +77,20 @@ def test_sparse_tensors_are_values():
         tf.add(sparse, 1)
 
 
+def test_sparse_tensors_in_functions_and_datasets():
+    sparse = tf.SparseTensor([[0, 2], [3, 4]], [31, 2], [4, 10])
+    assert repr(sparse).startswith("SparseTensor(indices=tf.Tensor(")
+
+    @tf.function(input_signature=[tf.SparseTensorSpec([None, None], tf.int32)])
+    def doubled(s):
+        return tf.sparse.map_values(lambda v: v * 2, s)
+
+    assert doubled(sparse).values.numpy().tolist() == [62, 4]
+    rows = tf.data.Dataset.from_tensor_slices(sparse)
+    assert rows.element_spec == tf.SparseTensorSpec([10], tf.int32)
+    assert [int(tf.reduce_sum(tf.sparse.to_dense(row))) for row in rows] == [31, 0, 0, 2]
+
+
 def test_submodules_can_be_imported():
     import tandem.math
     from tandem.math import reduce_sum

@@ -116,6 +116,8 @@ def _same_type(value, wanted):
     """Whether what is not a tensor in an object made of tensors is what a spec says."""
     if not isinstance(wanted, TypeSpec):
         return True
+    if hasattr(wanted, "_tf_accepts") and not isinstance(value, TypeSpec):
+        return wanted._tf_accepts(value)
     kind = value.value_type if isinstance(value, TypeSpec) else type(value)
     return issubclass(kind, wanted.value_type) and value._tf_key() == wanted._tf_key()
 

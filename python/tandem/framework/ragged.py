@@ -12,7 +12,7 @@ from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int64
 from tandem.framework.shape import TensorShape, as_shape
-from tandem.framework.spec import TypeSpec
+from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.types import CompositeTensor
 
 
@@ -341,6 +341,9 @@ class RaggedTensor(CompositeTensor):
     def _tf_components(self):
         return [self._values, self._row_splits]
 
+    def _tf_key(self):
+        return self._uniform
+
     def _tf_rebuild(self, parts):
         return RaggedTensor(*parts, internal=True, uniform_row_length=self._uniform)
 
@@ -353,10 +356,13 @@ class RaggedTensor(CompositeTensor):
             like = next(x for x in inputs if isinstance(x, RaggedTensor))
             flat = [_operand(x, like) if i == 0 or op in _BINARY else x for i, x in enumerate(inputs)]
             return like.with_flat_values(execute(op, *flat, **attrs))
-        if op in _REDUCTIONS and self is inputs[0]:
-            return self._reduced(op, **attrs)
         if op in ("Shape", "Reshape", "BroadcastTo") and self is inputs[0]:
             return self._shaped(op, *inputs[1:], **attrs)
+        from tandem.framework.ragged_dispatch import handler
+
+        found = handler(op)
+        if found is not None:
+            return found(inputs, attrs)
         raise ValueError(
             f"{op} takes no tf.RaggedTensor in Tandem: turn it dense with to_tensor(), or use its flat_values."
         )
@@ -374,64 +380,12 @@ class RaggedTensor(CompositeTensor):
             return execute("Reshape", self.flat_values, shape)
         raise ValueError("A tf.RaggedTensor is broadcast to a tf.experimental.DynamicRaggedShape.")
 
-    def _reduced(self, op, axis=None, keepdims=False, no_axes=False):
-        axis = axis[0] if isinstance(axis, (list, tuple)) and len(axis) == 1 else axis
-        if axis is None:
-            return execute(op, self.flat_values)
-        if axis not in (1, -1) or self.ragged_rank != 1 or (axis == -1 and self._values.shape.rank != 1):
-            raise ValueError(f"{op} of a tf.RaggedTensor reduces the ragged dimension or all of them in Tandem.")
-        ids, rows = self.value_rowids(), self.nrows()
-        if op == "Mean":
-            sums = execute("UnsortedSegmentSum", self._values, ids, rows)
-            counts = execute("Cast", self.row_lengths(), dtype=sums.dtype)
-            result = sums / execute("Reshape", counts, [-1] + [1] * (sums.shape.rank - 1))
-        else:
-            result = execute(_REDUCTIONS[op], self._values, ids, rows)
-        return execute("ExpandDims", result, axis=1) if keepdims else result
-
     # ---- Python's operators
 
     def __getitem__(self, key):
-        keys = key if isinstance(key, tuple) else (key,)
-        first, rest = keys[0], keys[1:]
-        if isinstance(first, slice):
-            result = self if first == slice(None) else self._rows(_arange(self.nrows())[first])
-            return result._inner(rest) if rest else result
-        count = _core.static_value(self.nrows())
-        if count is not None and _core.static_value(convert_to_tensor(first)) is not None and not -int(count) <= int(first) < int(count):
-            raise IndexError(f"index {int(first)} is out of bounds for axis 0 with size {int(count)}")
-        found = self._values[self.row_starts()[first] : self.row_limits()[first]]
-        return found[rest] if rest else found
+        from tandem.framework.ragged_index import item
 
-    def _rows(self, chosen):
-        """The rows with these numbers."""
-        lengths = execute("GatherV2", self.row_lengths(), chosen)
-        return self._parts(execute("GatherV2", self.row_starts(), chosen), lengths)
-
-    def _parts(self, starts, lengths):
-        """Rows that begin at these values and are so long."""
-        splits = _splits(lengths)
-        shift = execute("Repeat", starts - splits[:-1], lengths, axis=0)
-        places = _arange(execute("Cast", splits[-1], dtype=shift.dtype)) + shift
-        inner = self._values
-        picked = inner._rows(places) if isinstance(inner, RaggedTensor) else execute("GatherV2", inner, places)
-        return RaggedTensor(picked, splits, internal=True)
-
-    def _inner(self, keys):
-        """A slice of every row, or one place of every row."""
-        key, rest = keys[0], keys[1:]
-        if not isinstance(key, slice):
-            place = (self.row_limits() if key < 0 else self.row_starts()) + key
-            found = execute("GatherV2", self._values, place)
-            return found[(slice(None), *rest)] if rest else found
-        if key.step not in (None, 1):
-            rows = [self[i] for i in range(int(self.nrows()))]
-            cut = stack_rows([row[key] for row in rows])
-        else:
-            lengths = self.row_lengths()
-            start, stop = (_within(at, lengths) for at in (key.start or 0, key.stop))
-            cut = self._parts(self.row_starts() + start, execute("Maximum", stop - start, execute("ZerosLike", stop)))
-        return cut.with_values(cut.values[(slice(None), *rest)]) if rest else cut
+        return item(self, key if isinstance(key, tuple) else (key,))
 
     def __len__(self):
         return int(self.nrows())
@@ -574,10 +528,6 @@ _ELEMENTWISE = _BINARY | frozenset(
     StringLength StringLower StringUpper StringStrip StringToNumber StaticRegexReplace StaticRegexFullMatch Substr
     StringToHashBucket StringToHashBucketFast StringToHashBucketStrong""".split()
 )
-_REDUCTIONS = {
-    "Sum": "UnsortedSegmentSum", "Max": "UnsortedSegmentMax", "Min": "UnsortedSegmentMin",
-    "Prod": "UnsortedSegmentProd", "Mean": "",
-}  # fmt: skip
 
 
 class RaggedTensorSpec(TypeSpec):
@@ -605,5 +555,41 @@ class RaggedTensorSpec(TypeSpec):
     def __hash__(self):
         return hash(self._parts())
 
+    def is_compatible_with(self, spec_or_value):
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
+        return (
+            isinstance(other, RaggedTensorSpec)
+            and self._parts()[1:] == other._parts()[1:]
+            and self._shape.is_compatible_with(other._shape)
+        )
+
+    # As an argument of functions: made of the specs of its values and of where rows begin.
+    def _tf_components(self):
+        shape = self._shape
+        if not self._ragged_rank:
+            return [TensorSpec(shape, self._dtype)]
+        inner = TensorShape(None) if shape.rank is None else TensorShape([None, *shape.as_list()[2:]])
+        values = (
+            RaggedTensorSpec(inner, self._dtype, self._ragged_rank - 1, self._row_splits_dtype)
+            if self._ragged_rank > 1
+            else TensorSpec(inner, self._dtype)
+        )
+        rows = None if shape.rank is None or shape[0] is None else shape[0] + 1
+        return [values, TensorSpec([rows], self._row_splits_dtype)]
+
+    def _tf_key(self):
+        rank = self._shape.rank
+        return self._shape[1] if rank is not None and rank > 1 and self._ragged_rank else None
+
+    def _tf_accepts(self, value):
+        return isinstance(value, RaggedTensor) and value.ragged_rank == self._ragged_rank
+
+    def _tf_rebuild(self, parts):
+        if all(isinstance(part, TypeSpec) for part in parts):
+            return self
+        if not self._ragged_rank:
+            return parts[0]
+        return RaggedTensor(*parts, internal=True, uniform_row_length=self._tf_key())
+
     def __repr__(self):
-        return f"RaggedTensorSpec({self._shape}, {self._dtype!r}, {self._ragged_rank}, {self._row_splits_dtype!r})"
+        return f"RaggedTensorSpec({self._shape!r}, {self._dtype!r}, {self._ragged_rank}, {self._row_splits_dtype!r})"

@@ -5,9 +5,9 @@ Tandem computes with dense tensors only: no other op takes one.
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
-from tandem.framework.dtypes import float32
+from tandem.framework.dtypes import float32, int64
 from tandem.framework.shape import TensorShape, as_shape
-from tandem.framework.spec import TypeSpec
+from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.types import CompositeTensor
 
 
@@ -58,7 +58,8 @@ class SparseTensor(CompositeTensor):
         return SparseTensorSpec(self.shape, self.dtype)
 
     def __repr__(self):
-        return f"SparseTensor(indices={self._indices}, values={self._values}, dense_shape={self._dense_shape})"
+        parts = str(self._indices), str(self._values), str(self._dense_shape)
+        return "SparseTensor(indices={}, values={}, dense_shape={})".format(*parts)
 
 
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
@@ -363,5 +364,27 @@ class SparseTensorSpec(TypeSpec):
     def __hash__(self):
         return hash((self.shape, self.dtype))
 
+    value_type = SparseTensor
+
+    def is_compatible_with(self, spec_or_value):
+        other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
+        return isinstance(other, SparseTensorSpec) and self.dtype == other.dtype and self.shape.is_compatible_with(other.shape)
+
+    # As an argument of functions: made of the specs of its parts.
+    def _tf_components(self):
+        rank = self.shape.rank
+        return [TensorSpec([None, rank], int64), TensorSpec([None], self.dtype), TensorSpec([rank], int64)]
+
+    def _tf_key(self):
+        return None
+
+    def _tf_accepts(self, value):
+        return isinstance(value, SparseTensor)
+
+    def _tf_rebuild(self, parts):
+        if all(isinstance(part, TypeSpec) for part in parts):
+            return self
+        return SparseTensor(*parts)
+
     def __repr__(self):
-        return f"SparseTensorSpec({self.shape}, {self.dtype!r})"
+        return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"

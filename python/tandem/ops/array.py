@@ -259,6 +259,8 @@ def where(condition, x=None, y=None, name=None):
         raise ValueError("x and y must both be non-None or both be None.")
     if x is None:
         return execute(_Where, condition)
+    if hasattr(condition, "with_flat_values"):  # ragged
+        return execute(_SelectV2, condition, x, y)
     return execute(_SelectV2, _convert(condition, bool_), x, y)
 
 

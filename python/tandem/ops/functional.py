@@ -54,11 +54,21 @@ def map_fn(
     if not callable(fn):
         raise TypeError(f"The provided function {fn} is not callable. fn must be callable.")
     signature = fn_output_signature if fn_output_signature is not None else dtype
+    if _has_ragged(elems) or _has_ragged(signature):
+        from tandem.ops.ragged_map import ragged_map_fn
+
+        return ragged_map_fn(fn, elems, signature)
     rows = _Rows(elems, "map_fn")
     if signature is None:
         # As in TensorFlow: without a signature results are like elems.
         signature = batches.rows(composites.rebuild(rows._elems, lambda t, path: TensorSpec(None, t.dtype)))
     return _stacked(rows, fn, signature)
+
+
+def _has_ragged(structure):
+    from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
+
+    return any(isinstance(leaf, (RaggedTensor, RaggedTensorSpec)) for leaf in nest.flatten(structure))
 
 
 def _stacked(rows, fn, signature):

@@ -107,6 +107,7 @@ def boolean_mask(data, mask, name=None):
 
 def row_splits_to_segment_ids(splits, name=None, out_type=None):
     """The row of every value."""
+    splits = splits if hasattr(splits, "dtype") else convert_to_tensor(splits, int64)
     splits = convert_to_tensor(splits)
     splits = splits if splits.dtype in (int32, int64) else execute("Cast", splits, dtype=int64)
     rows = RaggedTensor.from_row_splits(execute("Range", execute("ZerosLike", splits[-1]), splits[-1], 1), splits)

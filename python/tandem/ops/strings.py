@@ -15,14 +15,18 @@ def _text(value):
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
+def _strings(value):
+    return value if hasattr(value, "with_flat_values") else convert_to_tensor(value, string)
+
+
 def join(inputs, separator="", name=None):
     """Joins strings elementwise."""
-    return execute("StringJoin", [convert_to_tensor(x, string) for x in inputs], separator=separator)
+    return execute("StringJoin", [_strings(x) for x in inputs], separator=separator)
 
 
 def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
     """Joins all strings along axes, the first axis outermost."""
-    x = convert_to_tensor(inputs, string)
+    x = _strings(inputs)
     if isinstance(axis, (list, tuple)) and not axis:
         return execute("Identity", x)
     return execute("ReduceJoin", x, axis=axis, keepdims=keepdims, separator=separator)
@@ -40,6 +44,8 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=
 
 def substr(input, pos, len, unit="BYTE", name=None):
     """Parts of strings; position and length broadcast."""
+    if hasattr(input, "with_flat_values"):  # ragged
+        return input.with_flat_values(substr(input.flat_values, pos, len, unit))
     x = convert_to_tensor(input, string)
     pos = convert_to_tensor(pos)
     len = convert_to_tensor(len, pos.dtype)

@@ -64,12 +64,13 @@ class OwnedIterator(ForLoops, Iterator, Trackable):
     def _tf_rebuild(self, parts):
         return rebuilt(parts, lambda tensor: TracedIterator(tensor, self._structure))
 
-    # In a checkpoint: how many elements were taken. They are passed over when it is restored.
+    # In a checkpoint: how many elements were taken, which are passed over when it is restored, and how they were
+    # shuffled.
     def _serialize_to_tensors(self):
-        return {"ITERATOR_STATE": _core.convert_to_tensor(self._native.position(), "int64")}
+        return {"ITERATOR_STATE": _core.convert_to_tensor(self._native.state(), "int64")}
 
     def _restore_from_tensors(self, restored_tensors):
-        self._native.restore(int(restored_tensors["ITERATOR_STATE"].numpy()))
+        self._native.restore(restored_tensors["ITERATOR_STATE"].numpy().tolist())
 
     def next(self):
         return self.__next__()

@@ -7,6 +7,8 @@ import numpy as np
 from tandem import _core
 from tandem.framework.dtypes import int64
 from tandem.framework.errors import InvalidArgumentError
+from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
+from tandem.framework.sparse import SparseTensor, SparseTensorSpec
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.pipeline import structure as nest
 from tandem.pipeline.base import BaseDataset, make
@@ -23,6 +25,8 @@ class Sources:
     @staticmethod
     def from_tensor_slices(tensors, name=None):
         element = nest.normalize(tensors)
+        if any(isinstance(leaf, (RaggedTensor, SparseTensor)) for leaf in nest.flatten(element)):
+            return _composite_rows(element)
         parts = nest.parts_of(element)
         if not parts:
             raise ValueError("Invalid `tensors`. `tensors` should not be empty.")
@@ -230,3 +234,27 @@ def _generated(value, spec):
     return tensor
 
 
+
+
+def _composite_rows(element):
+    """The rows of ragged and sparse tensors (and of tensors beside them), picked by number."""
+    from tandem.ops.ragged_map import row_of
+
+    leaves = nest.flatten(element)
+    counts = [leaf.shape[0] for leaf in leaves]
+    known = {n for n in counts if n is not None}
+    if len(known) > 1:
+        raise ValueError(f"from_tensor_slices: all components need the same first dimension, they have {sorted(known)}.")
+    composite = next(leaf for leaf in leaves if not isinstance(leaf, _core.Tensor))
+    rows = composite.nrows(int64) if isinstance(composite, RaggedTensor) else composite.dense_shape[0]
+
+    def spec(leaf):
+        if isinstance(leaf, RaggedTensor):
+            return RaggedTensorSpec(leaf.shape[1:], leaf.dtype, leaf.ragged_rank - 1, leaf.row_splits.dtype)
+        return (SparseTensorSpec if isinstance(leaf, SparseTensor) else TensorSpec)(leaf.shape[1:], leaf.dtype)
+
+    made = Sources.range(known.pop() if known else rows).map(
+        lambda i: nest.pack(element, iter([row_of(leaf, i) for leaf in leaves]))
+    )
+    structure = nest.Structure(nest.map_structure(spec, element))
+    return made._like(made._core, "_TensorSliceDataset", structure)

@@ -56,6 +56,8 @@ class Transforms:
 
     def batch(self, batch_size, drop_remainder=False, num_parallel_calls=None, deterministic=None, name=None):
         if self._structure.has_composites():
+            if self._has_rows_of_any_length():
+                return self._ragged_rows_batch(batch_size, drop_remainder)
             raise NotImplementedError(
                 f"batch() stacks tensors; these elements have other components: {self.element_spec}. Use map() to turn "
                 "them into tensors first."
@@ -63,6 +65,26 @@ class Transforms:
         calls = parallelism(num_parallel_calls)
         core = _data.batch(self._core, batch_size, bool(drop_remainder), calls, self._ordered(deterministic))
         return self._like(core, "_ParallelBatchDataset" if calls else "_BatchDataset")
+
+    def _has_rows_of_any_length(self):
+        """Whether all composite components are single rows of ragged tensors (ragged rank 0)."""
+        from tandem.framework.ragged import RaggedTensorSpec
+
+        rest = [leaf for leaf in self._structure.leaves if not isinstance(leaf, TensorSpec)]
+        return all(isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank == 0 for leaf in rest)
+
+    def _ragged_rows_batch(self, batch_size, drop_remainder):
+        """Rows become those of ragged tensors, tensors are stacked."""
+        from tandem.framework.ragged import RaggedTensorSpec
+
+        leaves, ragged = [], []
+        rows = int(batch_size) if drop_remainder else None
+        for leaf in self._structure.leaves:
+            shape = [rows, *leaf.shape.as_list()]
+            ragged.append(isinstance(leaf, RaggedTensorSpec))
+            leaves.append(RaggedTensorSpec(shape, leaf.dtype, 1, int64) if ragged[-1] else TensorSpec(shape, leaf.dtype))
+        core = _data.ragged_batch(self._core, batch_size, bool(drop_remainder), ragged)
+        return self._like(core, "_BatchDataset", nest.Structure(nest.pack(self.element_spec, iter(leaves))))
 
     def ragged_batch(self, batch_size, drop_remainder=False, row_splits_dtype=int64, name=None):
         from tandem.framework.ragged import RaggedTensorSpec
@@ -104,6 +126,11 @@ class Transforms:
         return nest.flatten_up_to(self.element_spec, values)
 
     def unbatch(self, name=None):
+        from tandem.framework.ragged import RaggedTensorSpec
+
+        if any(isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank for leaf in self._structure.leaves):
+            whole = nest.is_nested(self.element_spec) and isinstance(self.element_spec, tuple)
+            return self.flat_map(lambda *parts: type(self).from_tensor_slices(parts if whole else parts[0]))
         return self._like(_data.unbatch(self._core), "_UnbatchDataset")
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):

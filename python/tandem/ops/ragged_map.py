@@ -1,0 +1,98 @@
+"""tf.map_fn over the rows of ragged tensors, and with rows of any length as results."""
+
+from tandem import _core
+from tandem._core import convert_to_tensor, execute
+from tandem.framework import nest
+from tandem.framework.dtypes import int64
+from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
+from tandem.framework.sparse import SparseTensor, retain
+from tandem.framework.spec import TensorSpec
+from tandem.ops.control_flow import while_loop
+from tandem.ops.tensor_array import TensorArray
+
+
+def row_of(value, index):
+    """Row `index` of a tensor, which may be ragged or sparse; the index may be a tensor."""
+    if isinstance(value, SparseTensor):
+        here = retain(value, execute("Equal", value.indices[:, 0], convert_to_tensor(index, int64)))
+        return SparseTensor(here.indices[:, 1:], here.values, here.dense_shape[1:])
+    if not isinstance(value, RaggedTensor):
+        return value[index]
+    return _between(value.values, value.row_splits[index], value.row_splits[index + 1])
+
+
+def _between(value, begin, end):
+    """Rows begin to end of a tensor, which may be ragged."""
+    if not isinstance(value, RaggedTensor):
+        return value[begin:end]
+    splits = value.row_splits[begin : end + 1]
+    inner = _between(value.values, splits[0], splits[-1])
+    return RaggedTensor(inner, splits - splits[0], internal=True, uniform_row_length=value._uniform)
+
+
+class _Results:
+    """The results of all turns for one leaf: of one shape, or rows of any length, whose lengths are kept, too."""
+
+    def __init__(self, spec, count):
+        self.varies = isinstance(spec, RaggedTensorSpec)
+        self._levels = 1 + spec.ragged_rank if self.varies else 0
+        self.dtype = _core.as_dtype(getattr(spec, "dtype", spec))
+        self.arrays = [TensorArray(self.dtype, size=count, infer_shape=False)]
+        self.arrays += [TensorArray(int64, size=count, infer_shape=False) for _ in range(self._levels)]
+
+    def write(self, arrays, index, value):
+        if not self.varies:
+            return [arrays[0].write(index, _of_dtype(value, self.dtype))]
+        lengths, inner = [], value
+        for _ in range(self._levels - 1):
+            if not isinstance(inner, RaggedTensor):
+                raise ValueError(f"The function returned {value!r} where a ragged tensor of {self._levels - 1} ragged dimensions was expected.")
+            lengths.append(execute("Cast", inner.row_lengths(), dtype=int64))
+            inner = inner.values
+        flat = _of_dtype(inner.to_tensor() if isinstance(inner, RaggedTensor) else inner, self.dtype)
+        outer = value.nrows(int64) if isinstance(value, RaggedTensor) else execute("Shape", flat, out_type=int64)[0]
+        parts = [flat, execute("ExpandDims", outer, axis=0), *lengths]
+        return [array.write(index, part) for array, part in zip(arrays, parts)]
+
+    def result(self, arrays):
+        if not self.varies:
+            return arrays[0].stack()
+        flat, *lengths = [array.concat() for array in arrays]
+        return RaggedTensor.from_nested_row_lengths(flat, lengths, validate=False)
+
+
+def _of_dtype(value, dtype):
+    value = convert_to_tensor(value) if _core.is_tensor_like(value) else convert_to_tensor(value, dtype)
+    if value.dtype != dtype:
+        raise TypeError(
+            f"The function returned a tensor of {value.dtype!r} where {dtype!r} was expected. Give the dtype of the "
+            "results in fn_output_signature."
+        )
+    return value
+
+
+def _like_row(value):
+    """The signature of a row: without one, results are like elems."""
+    if isinstance(value, RaggedTensor):
+        return RaggedTensorSpec(value.shape[1:], value.dtype, value.ragged_rank - 1)
+    return TensorSpec(None, value.dtype)
+
+
+def ragged_map_fn(fn, elems, signature):
+    """fn of each row, the results put together."""
+    flat = [e if isinstance(e, RaggedTensor) else convert_to_tensor(e) for e in nest.flatten(elems)]
+    if signature is None:
+        signature = nest.pack_sequence_as(elems, [_like_row(e) for e in flat])
+    count = flat[0].nrows() if isinstance(flat[0], RaggedTensor) else execute("Shape", flat[0], out_type=int64)[0]
+    count = execute("Cast", count, dtype="int32")
+    results = [_Results(spec, count) for spec in nest.flatten(signature)]
+
+    def body(i, arrays):
+        made = nest.flatten(fn(nest.pack_sequence_as(elems, [row_of(e, i) for e in flat])))
+        if len(made) != len(results):
+            raise ValueError(f"The function returned {len(made)} values where {len(results)} were expected.")
+        return i + 1, [r.write(a, i, value) for r, a, value in zip(results, arrays, made)]
+
+    start = (convert_to_tensor(0), [r.arrays for r in results])
+    _, arrays = while_loop(lambda i, arrays: i < count, body, start)
+    return nest.pack_sequence_as(signature, [r.result(a) for r, a in zip(results, arrays)])
