@@ -19,6 +19,8 @@ def cast_to(x, dtype):
     dtype = as_dtype(dtype)
     if hasattr(x, "_cast_values"):  # IndexedSlices
         return x._cast_values(dtype)
+    if isinstance(x, VariableBase) and x.dtype is dtype:
+        return x  # itself, as TensorFlow: Keras takes a weight under autocast for the variable that it is
     x = convert_to_tensor(x)
     return x if x.dtype is dtype else execute(_Cast, x, dtype=dtype)
 

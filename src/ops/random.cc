@@ -108,6 +108,13 @@ Tensor shape_constant(const Shape& shape) { return make_host_ints(shape.dims());
 
 // A whole number of blocks for n outputs of a sampler that never rejects.
 int64_t reserved_blocks(int64_t outputs) { return outputs * kReservedPerOutput; }
+int64_t reserved_blocks(const Shape& shape) {
+  if (!shape.is_known()) {
+    throw InvalidArgumentError("Dimension -1 must be >= 0: the shape " +
+                               shape.debug_str() + " of random numbers is not known.");
+  }
+  return reserved_blocks(shape.num_elements());
+}
 
 Tensor sample(const OpDef& op, const Shape& shape, const random::KeyCounter& s,
               DType dtype) {
@@ -241,14 +248,14 @@ Tensor uniform(const Shape& shape, UniformAttrs a) {
   const char* op = is_integer(a.dtype) ? "RandomUniformInt" : "RandomUniform";
   return uniform_from(
       shape,
-      draw(sequence_name(op, a.dtype), a.seed, reserved_blocks(shape.num_elements())), a);
+      draw(sequence_name(op, a.dtype), a.seed, reserved_blocks(shape)), a);
 }
 
 Tensor normal(const Shape& shape, NormalAttrs a) {
   static const OpHandle op("StatelessRandomNormalV2");
   return normal_from(op, shape,
                      draw(sequence_name("RandomStandardNormal", a.dtype), a.seed,
-                          reserved_blocks(shape.num_elements())),
+                          reserved_blocks(shape)),
                      a);
 }
 
@@ -256,14 +263,14 @@ Tensor truncated_normal(const Shape& shape, NormalAttrs a) {
   static const OpHandle op("StatelessTruncatedNormalV2");
   return normal_from(op, shape,
                      draw(sequence_name("TruncatedNormal", a.dtype), a.seed,
-                          reserved_blocks(shape.num_elements())),
+                          reserved_blocks(shape)),
                      a);
 }
 
 Tensor gamma(const Shape& shape, const Tensor& alpha, SeedAttrs a) {
   return gamma_from(shape,
                     draw_for(sequence_name("RandomGamma", alpha.dtype()), a.seed, alpha,
-                             reserved_blocks(shape.num_elements())),
+                             reserved_blocks(shape)),
                     alpha);
 }
 

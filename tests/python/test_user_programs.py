@@ -173,3 +173,85 @@ def test_results_of_numpy_functions():
 
 def test_raw_add():
     assert tf.raw_ops.Add(x=1.0, y=2.0).numpy() == 3 and tf.raw_ops.Add(x="a", y="b").numpy() == b"ab"
+
+
+# ---- State
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_training_resumes_from_a_checkpoint(keras, tmp_path, compiled):
+    """Objects made anew, restored before they are built, and an iterator that goes on where it was."""
+
+    class Net(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense, self.norm = keras.layers.Dense(5), keras.layers.BatchNormalization()
+
+        def call(self, x, training=False):
+            return self.norm(self.dense(x), training=training)
+
+    def make():
+        net, optimizer = Net(), keras.optimizers.Adam(0.1)
+        rows = tf.data.Dataset.from_tensor_slices(np.arange(24, dtype="float32")[:, None]).batch(4)
+        iterator = iter(rows.repeat())
+        checkpoint = tf.train.Checkpoint(step=tf.Variable(0), net=net, optimizer=optimizer, iterator=iterator)
+        return checkpoint
+
+    def train(checkpoint, steps):
+        net, optimizer = checkpoint.net, checkpoint.optimizer
+
+        def step(x):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((net(x, training=True) - 1.0) ** 2)
+            optimizer.apply_gradients(zip(tape.gradient(loss, net.trainable_variables), net.trainable_variables))
+            checkpoint.step.assign_add(1)
+            return loss
+
+        step = tf.function(step) if compiled else step
+        return [float(step(next(checkpoint.iterator))) for _ in range(steps)]
+
+    whole = make()
+    train(whole, 5)
+    path = whole.save(str(tmp_path / "c"))
+    wanted = train(whole, 4)
+    again = make()
+    status = again.restore(path)
+    assert train(again, 4) == wanted and again.step.numpy() == 9
+    status.assert_consumed()
+
+
+def test_an_iterator_that_a_function_uses_is_restored(tmp_path):
+    iterator = iter(tf.data.Dataset.range(20))
+    take = tf.function(lambda: next(iterator))
+    checkpoint = tf.train.Checkpoint(iterator=iterator)
+    assert [int(next(iterator)), int(take())] == [0, 1]
+    path = checkpoint.save(str(tmp_path / "c"))
+    assert [int(take()), int(next(iterator))] == [2, 3]
+    checkpoint.restore(path)
+    assert [int(take()), int(next(iterator))] == [2, 3]
+
+
+def test_parts_of_variables_are_assigned():
+    v = tf.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    v[0, 1].assign(9.0)
+    v[1].assign([7.0, 8.0, 9.0])
+    v[:, ::2].assign(0.0)
+    assert v.numpy().tolist() == [[0, 9, 0], [0, 8, 0]]
+
+    @tf.function
+    def put(row, values):
+        v[row].assign(values)
+
+    put(tf.constant(1), [1.0, 2.0, 3.0])
+    assert v.numpy().tolist() == [[0, 9, 0], [1, 2, 3]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Incompatible shapes"):
+        v[0].assign([1.0, 2.0])
+    assert tf.cast(v, tf.float32) is v
+
+
+def test_rows_of_a_ragged_tensor_are_elements():
+    rows = tf.ragged.constant([[1, 2], [3], []], dtype=tf.int32)
+    dataset = tf.data.Dataset.from_tensor_slices((rows, [10, 20, 30]))
+    assert [(a.numpy().tolist(), int(b)) for a, b in dataset] == [([1, 2], 10), ([3], 20), ([], 30)]
+    with pytest.raises(ValueError, match="same first dimension"):
+        tf.data.Dataset.from_tensor_slices((rows, [1, 2]))

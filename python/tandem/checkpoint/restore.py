@@ -52,6 +52,10 @@ class Restore:
         if not node.values or not isinstance(obj, Trackable):
             return
         values = {attribute: self.reader.read(key) for attribute, key in node.values.items()}
+        if _is_to_come(obj):
+            # Keras lays a model out before it makes the variables: this one begins with what was stored.
+            obj._initializer = lambda shape, dtype=None: values["VARIABLE_VALUE"]
+            return
         with _core.init_scope():
             obj._restore_from_tensors(values)
 
@@ -91,6 +95,11 @@ class Restore:
                 "Value in checkpoint could not be found in the restored object: %s. Call expect_partial() on what "
                 "restore() returned if that is meant.", key
             )  # fmt: skip
+
+
+def _is_to_come(obj):
+    """Whether it is a variable of Keras's that has an initializer and no value yet."""
+    return getattr(obj, "_initializer", None) is not None and getattr(obj, "_value", obj) is None
 
 
 class LoadStatus:

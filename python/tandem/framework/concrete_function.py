@@ -4,6 +4,7 @@ import inspect
 
 from tandem import _core
 from tandem.framework import composites
+from tandem.framework.errors import TracedArgumentError
 from tandem.framework.function_type import ObjectKey, Slot, is_array, mark
 from tandem.framework.spec import TensorSpec
 
@@ -88,10 +89,12 @@ class ConcreteFunction:
         tensors = self._tensors(args, kwargs)
         for i, (tensor, spec) in enumerate(zip(tensors, self._traced.inputs)):
             if tensor.dtype != spec.dtype or not spec.shape.is_compatible_with(tensor.shape):
-                raise TypeError(
-                    f"Binding inputs to tf.function failed due to `Can not cast "
-                    f"{TensorSpec(tensor.shape, tensor.dtype)!r} to {spec!r}` (argument {i} of {self.name})."
-                )
+                raise TracedArgumentError(
+                    None, None,
+                    f"cannot compute {self.name} as input #{i}(zero-based) was expected to be a {spec.dtype.name} tensor "
+                    f"of shape {spec.shape} but is a {tensor.dtype.name} tensor of shape {tensor.shape}: `Can not cast "
+                    f"{TensorSpec(tensor.shape, tensor.dtype)!r} to {spec!r}`",
+                )  # fmt: skip
         return self._traced.call(tensors)
 
     def _tensors(self, args, kwargs):

@@ -1,6 +1,7 @@
 """tf.Variable."""
 
 import enum
+import functools
 import weakref
 
 from tandem import _core
@@ -222,6 +223,22 @@ class Variable(_core.VariableBase, Trackable):
 
     def scatter_nd_sub(self, indices, updates, name=None):
         return self._scatter_nd("TensorScatterSub", indices, updates)
+
+    def __getitem__(self, key):
+        """A part of the value. It can be assigned to: `v[1].assign(2.)` changes the variable."""
+        part = super().__getitem__(key)
+        if isinstance(part, _core.Tensor):
+            part.assign = functools.partial(self._assign_part, key)
+        return part
+
+    def _assign_part(self, key, value, use_locking=False, name=None, read_value=True):
+        execute = _core.execute
+        before = self.read_value()
+        shape = execute("Shape", before)
+        numbers = execute("Reshape", execute("Range", 0, execute("Size", before), 1), shape)[key]
+        new = execute("BroadcastTo", _core.convert_to_tensor(value, self.dtype), execute("Shape", numbers))
+        flat = (execute("Reshape", before, [-1]), execute("Reshape", numbers, [-1, 1]), execute("Reshape", new, [-1]))
+        return self.assign(execute("Reshape", execute("TensorScatterUpdate", *flat), shape), read_value=read_value)
 
     def scatter_nd_update(self, indices, updates, name=None):
         return self._scatter_nd("TensorScatterUpdate", indices, updates)
