@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-python test-keras test-asan test-tsan bench-eager bench-step bench-fit bench-gpu bench-python format check docs release clean
+.PHONY: help setup build demo test test-python test-keras test-asan test-tsan bench-eager bench-step bench-fit bench-gpu bench-python gpu-pack format check docs release clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -56,9 +56,17 @@ bench-fit: ## training of Keras models beside TensorFlow, JAX and PyTorch (ARGS=
 	@$(MAKE) --no-print-directory build PRESET=release TARGETS=tandem_python
 	@bench/fit/run.py $(ARGS)
 
-bench-gpu: ## training steps on a GPU beside PyTorch and JAX (ARGS="--quick --cases=mlp,cnn")
-	@$(MAKE) --no-print-directory build PRESET=release TARGETS="bench_step tandem_cuda"
+bench-gpu: ## on a GPU: training steps beside PyTorch and JAX, single ops, fit (ARGS="--quick")
+	@$(MAKE) --no-print-directory build PRESET=release TARGETS="bench_gpu tandem_cuda tandem_python"
 	@bench/gpu/run.py $(ARGS)
+	@bench/gpu/ops.py $(ARGS)
+	@bench/fit/run.py --device gpu --peers jax,torch --cases fit $(ARGS)
+
+gpu-pack: ## everything a GPU machine without registries needs, built here (tools/gpu/README.md)
+	@tools/gpu/pack $(ARGS)
+
+gpu-%: ## gpu-NAME: one check on a GPU machine; tools/gpu/check --list names them
+	@tools/gpu/check $*
 
 bench-python: ## small eager ops from Python beside PyTorch and TensorFlow
 	@$(MAKE) --no-print-directory build PRESET=release TARGETS=tandem_python

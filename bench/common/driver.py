@@ -54,7 +54,10 @@ class Worker:
         return [name for name in self.cases if name.split("@")[0] == case]
 
     def close(self):
-        self.process.stdin.close()
+        try:
+            self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has ended on its own, which measure() has said
         self.process.wait(timeout=30)
 
 

@@ -56,6 +56,8 @@ def calibrate(body):
 
 
 def measure(case, budget_ms):
+    if budget_ms <= 0:
+        return [1.0]
     n, least = (1, 1) if case.get("long") else (calibrate(case["body"]), 3)
     samples, spent = [], 0
     while len(samples) < 400 and (len(samples) < least or spent < budget_ms * 1e6):
@@ -65,10 +67,16 @@ def measure(case, budget_ms):
     return samples
 
 
-def threads_argument():
+def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=2)
-    return parser.parse_args().threads
+    parser.add_argument("--small", action="store_true", help="large models and tensors at sizes for a CPU")
+    parser.add_argument("--device", default="cuda", help="cuda or cpu, for workers that can use both")
+    return parser.parse_args()
+
+
+def threads_argument():
+    return arguments().threads
 
 
 def serve(worker, library, threads, cases):

@@ -1,6 +1,6 @@
 """A worker of `make bench-fit`: Keras models on one backend. common/worker.h has the protocol.
 
-Usage: keras_fit.py --library tandem|tensorflow|jax|torch --threads N
+Usage: keras_fit.py --library tandem|tensorflow|jax|torch --threads N [--device cpu|gpu]
 
 One iteration is an epoch of `fit` (or `evaluate`, `predict`, or a loop of eager calls) with the default
 progress bar; times are per step.
@@ -14,10 +14,12 @@ from pathlib import Path
 parser = argparse.ArgumentParser()
 parser.add_argument("--library", required=True)
 parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="gpu: whatever the library chooses itself")
 arguments = parser.parse_args()
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ["CUDA_VISIBLE_DEVICES"] = ""
+if arguments.device == "cpu":
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 if arguments.library == "tandem":
     import tandem

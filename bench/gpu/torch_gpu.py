@@ -1,5 +1,6 @@
-"""The PyTorch worker of `make bench-gpu`: the modules of step/torch_step.py on the GPU, eagerly, as
-one captured CUDA graph, and under torch.compile. common/worker.h has the protocol.
+"""The PyTorch worker of `make bench-gpu`: the modules of step/torch_step.py and torch_models.py on the GPU,
+eagerly, as one captured CUDA graph, and under torch.compile (with its own CUDA graphs too); and the ops of
+torch_ops.py. With --device cpu: eagerly, to check the models. common/worker.h has the protocol.
 """
 
 import os
@@ -10,8 +11,11 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "step"))
 
 import cases
+import large
 import torch
 import torch.nn.functional as F
+import torch_models
+import torch_ops
 import torch_step
 from common import worker
 
@@ -20,15 +24,31 @@ torch.backends.cuda.matmul.allow_tf32 = True
 torch.backends.cudnn.allow_tf32 = True
 torch.backends.cudnn.benchmark = True
 
+FORMS = ("eager", "graph", "compile", "compile_graphs")
 
-def make_case(case, form):
-    model = torch_step.MODELS[case.model](torch_step.Weights(case)).cuda()
-    x, y = (torch.from_numpy(t).cuda() for t in case.batch())
+
+def capture(step):
+    """A function that replays the step as one CUDA graph."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def make_case(case, form, device):
+    model = torch_models.MODELS[case.model](torch_step.Weights(case)).to(device)
+    x, y = (torch.from_numpy(t).to(device) for t in case.batch())
     if x.dim() == 4:
         x = x.permute(0, 3, 1, 2)
         model = model.to(memory_format=torch.channels_last)
     trained = [p for p in model.parameters() if p.requires_grad]
-    rate = torch.tensor(case.check_rate, device="cuda")
+    rate = torch.tensor(case.check_rate, device=device)
     adam = torch.optim.Adam(
         trained,
         rate,
@@ -39,10 +59,12 @@ def make_case(case, form):
     )
 
     def loss_of(x, y):
-        return F.cross_entropy(model(x), y)
+        with torch.autocast(device, torch.bfloat16, enabled=case.bf16):
+            logits = model(x)
+        return F.cross_entropy(logits.float(), y)
 
-    if form == "compile":
-        loss_of = torch.compile(loss_of)
+    if form.startswith("compile"):
+        loss_of = torch.compile(loss_of, mode="reduce-overhead" if form == "compile_graphs" else None)
 
     def step():
         adam.zero_grad(set_to_none=form != "graph")
@@ -53,35 +75,32 @@ def make_case(case, form):
 
     losses = [float(step()) for _ in range(cases.CHECK_STEPS)]
     rate.fill_(cases.TIMING_RATE)
-    once = step
-    if form == "graph":
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                step()
-        torch.cuda.current_stream().wait_stream(side)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            step()
-        once = graph.replay
+    once = capture(step) if form == "graph" else step
 
     def body(n):
         for _ in range(n):
             once()
-        torch.cuda.synchronize()
+        if device == "cuda":
+            torch.cuda.synchronize()
 
     return {"body": body, "digest": lambda: {"losses": losses}}
 
 
 def main():
-    threads = worker.threads_argument()
+    arguments = worker.arguments()
+    device = arguments.device
+    torch.set_num_threads(arguments.threads)
+    if device == "cpu":
+        # Only losses are compared there, and some virtual machines announce bfloat16 instructions that
+        # they do not have.
+        torch.backends.mkldnn.enabled = False
     setups = {}
-    for name, case in cases.CASES.items():
-        for form in ("eager", "graph", "compile"):
-            setups[f"{name}@{form}"] = lambda c=case, f=form: make_case(c, f)
-    library = f"PyTorch {torch.__version__} on {torch.cuda.get_device_name()}"
-    worker.serve("torch", library, threads, setups)
+    for name, case in large.all_cases(arguments.small).items():
+        for form in FORMS if device == "cuda" else FORMS[:1]:
+            setups[f"{name}@{form}"] = lambda c=case, f=form: make_case(c, f, device)
+    setups |= torch_ops.setups(arguments.small, device)
+    where = torch.cuda.get_device_name() if device == "cuda" else "the CPU"
+    worker.serve("torch", f"PyTorch {torch.__version__} on {where}", arguments.threads, setups)
 
 
 if __name__ == "__main__":

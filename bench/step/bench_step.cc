@@ -3,62 +3,22 @@
 // steps and with what the step became.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <ctime>
 
 #include "common/worker.h"
-#include "models.h"
 #include "run/function_access.h"
 #include "tandem/function.h"
-#include "tandem/train.h"
+#include "training.h"
 
 namespace {
 
 namespace td = tandem;
 using bench::Case;
+using bench::step::kCheckSteps;
+using bench::step::kTimingRate;
 using bench::step::ModelCase;
+using bench::step::Training;
 using td::Tensor;
-
-/// Small enough that thousands of steps on one batch stay near the first weights: a model
-/// that has learnt its batch computes with denormal numbers.
-constexpr double kTimingRate = 1e-6;
-/// Adam's; small, since PyTorch adds it in another place than Keras.
-constexpr double kEpsilon = 1e-9;
-constexpr int kCheckSteps = 5;
-
-Tensor first_value(const td::Variable& v, size_t index) {
-  const td::Shape& s = v.shape();
-  const double inputs = static_cast<double>(s.num_elements() / s.dim(-1));
-  const auto limit = static_cast<float>(std::sqrt(3 / inputs));
-  return td::constant(bench::random_values(10 + index, s.num_elements(), -limit, limit),
-                      s);
-}
-
-struct Training {
-  bench::step::Model model;
-  td::optimizers::Adam adam;
-  Tensor x, y;
-
-  explicit Training(const ModelCase& c)
-      : model(c.make()), adam({.learning_rate = c.check_rate, .epsilon = kEpsilon}) {
-    for (size_t i = 0; i < model.variables.size(); ++i) {
-      td::Variable& v = model.variables[i];
-      if (v.shape().rank() >= 2) v.assign(first_value(v, i));
-    }
-    const int64_t n = c.input.num_elements();
-    x = c.tokens ? td::constant(bench::random_indices(1, n, c.tokens), c.input)
-                 : td::constant(bench::random_values(1, n), c.input);
-    y = td::constant(bench::random_indices(2, c.input[0], bench::step::kClasses));
-  }
-
-  Tensor step(const Tensor& inputs, const Tensor& labels) {
-    td::GradientTape tape;
-    const Tensor loss = td::losses::sparse_categorical_crossentropy(
-        labels, model.logits(inputs), {.from_logits = true});
-    adam.apply(tape.gradient(loss, model.variables), model.variables);
-    return loss;
-  }
-};
 
 double thread_ns(const std::function<void(int64_t)>& body, int64_t n) {
   const auto now = [] {

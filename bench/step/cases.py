@@ -7,7 +7,7 @@ filters [height, width, inputs, filters]; gates of an LSTM come in the order i, 
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +24,19 @@ TIMING_RATE = 1e-6
 ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-9}
 NORM_EPSILON = 1e-3
 NORM_MOMENTUM = 0.99
-FEATURES, HEADS, FEED_FORWARD, TIME, VOCABULARY, BLOCKS = 256, 4, 1024, 128, 1000, 4
 STAGES = [64, 128, 256, 512]
+
+
+@dataclass
+class Sequences:
+    """The size of a model over tokens."""
+
+    features: int = 256
+    heads: int = 4
+    feed_forward: int = 1024
+    blocks: int = 4
+    time: int = 128
+    vocabulary: int = 1000
 
 
 def dense(inputs, units):
@@ -40,12 +51,12 @@ def lstm(inputs, units):
     return [(inputs, 4 * units), (units, 4 * units), "forget", 4 * units]
 
 
-def block():
-    size = FEATURES // HEADS
-    heads = [(FEATURES, HEADS, size), "zeros", (HEADS, size)]
-    output = [(HEADS, size, FEATURES), "zeros", FEATURES]
-    attention = heads * 3 + output
-    return norm(FEATURES) + attention + norm(FEATURES) + dense(FEATURES, FEED_FORWARD) + dense(FEED_FORWARD, FEATURES)
+def block(s):
+    size = s.features // s.heads
+    heads = [(s.features, s.heads, size), "zeros", (s.heads, size)]
+    output = [(s.heads, size, s.features), "zeros", s.features]
+    ends = dense(s.features, s.feed_forward) + dense(s.feed_forward, s.features)
+    return norm(s.features) + heads * 3 + output + norm(s.features) + ends
 
 
 def conv_norm(inputs, filters, size):
@@ -66,9 +77,14 @@ def residual(inputs, filters, stride):
     return conv_norm(inputs, filters, 3) + conv_norm(filters, filters, 3) + shortcut
 
 
-def transformer():
-    ends = norm(FEATURES) + dense(FEATURES, CLASSES)
-    return [(VOCABULARY, FEATURES), (TIME, FEATURES)] + block() * BLOCKS + ends
+def tables(s):
+    """Of tokens and of positions."""
+    return [(s.vocabulary, s.features), (s.time, s.features)]
+
+
+def transformer(batch, size):
+    parameters = tables(size) + block(size) * size.blocks + norm(size.features) + dense(size.features, CLASSES)
+    return Case("transformer", parameters, (batch, size.time), size.vocabulary, size=size)
 
 
 def resnet18():
@@ -83,6 +99,10 @@ class Case:
     input: tuple
     tokens: int = 0
     check_rate: float = 1e-4
+    classes: int = CLASSES
+    label_per_token: bool = False  # else one for each sample
+    bf16: bool = False  # what is not a variable is computed in bfloat16
+    size: object = field(default_factory=Sequences)  # what the model's functions want to know
 
     def weights(self):
         """First values, as the C++ worker makes them: by the index of the variable."""
@@ -105,7 +125,8 @@ class Case:
 
     def batch(self):
         x = random_indices(1, self.input, self.tokens) if self.tokens else random_values(1, self.input)
-        return x, random_indices(2, (self.input[0],), CLASSES)
+        labels = math.prod(self.input) if self.label_per_token else self.input[0]
+        return x, random_indices(2, (labels,), self.classes)
 
 
 def mlp(inputs, hidden, batch):
@@ -119,6 +140,6 @@ CASES = {
     "mlp_784_128_b1024": mlp(784, 128, 1024),
     "cnn_b64": Case("cnn", [(3, 3, 3, 32), "zeros", 32] + dense(26 * 26 * 32, CLASSES), (64, 28, 28, 3)),
     "lstm_b32": Case("lstm", lstm(32, 128) + lstm(128, 128) + dense(128, CLASSES), (32, 64, 32)),
-    "transformer_b8": Case("transformer", transformer(), (8, TIME), VOCABULARY),
+    "transformer_b8": transformer(8, Sequences()),
     "resnet18_b16": Case("resnet18", resnet18(), (16, 64, 64, 3), check_rate=1e-5),
 }

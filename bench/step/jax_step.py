@@ -29,14 +29,20 @@ def allow_all_cores():
 
 
 class Take:
-    """Parameters in the order of the case; statistics of batch normalisation on the way."""
+    """Parameters in the order of the case, in the dtype that the case computes in; statistics of batch
+    normalisation on the way."""
 
-    def __init__(self, parameters, averages):
+    def __init__(self, parameters, averages, case):
         self.left = iter(parameters)
+        self.size = case.size
+        self.dtype = jnp.bfloat16 if case.bf16 else jnp.float32
         self.averages = iter(averages)
         self.next_averages = []
 
     def __call__(self):
+        return self.exact().astype(self.dtype)
+
+    def exact(self):
         return next(self.left)
 
 
@@ -80,23 +86,24 @@ def lstm(take, x, unroll=1):
     return dense(take, x[:, -1])
 
 
-def layer_norm(take, x):
+def layer_norm(take, x, epsilon=cases.NORM_EPSILON):
+    x = x.astype(jnp.float32)
     mean = x.mean(-1, keepdims=True)
     variance = jnp.square(x - mean).mean(-1, keepdims=True)
-    return (x - mean) * jax.lax.rsqrt(variance + cases.NORM_EPSILON) * take() + take()
+    return ((x - mean) * jax.lax.rsqrt(variance + epsilon) * take() + take()).astype(take.dtype)
 
 
-def attention(take, x):
+def attention(take, x, causal=False):
     def heads():
         return jnp.einsum("btf,fnh->btnh", x, take()) + take()
 
     q, k, v = heads(), heads(), heads()
-    return jnp.einsum("btnh,nhf->btf", jax.nn.dot_product_attention(q, k, v), take()) + take()
+    return jnp.einsum("btnh,nhf->btf", jax.nn.dot_product_attention(q, k, v, is_causal=causal), take()) + take()
 
 
 def transformer(take, ids):
     x = take()[ids] + take()
-    for _ in range(cases.BLOCKS):
+    for _ in range(take.size.blocks):
         x = x + attention(take, layer_norm(take, x))
         x = x + dense(take, jax.nn.relu(dense(take, layer_norm(take, x))))
     return dense(take, layer_norm(take, x).mean(1))
@@ -104,21 +111,25 @@ def transformer(take, ids):
 
 def conv_norm(take, x, stride):
     kernel = take()
-    x = convolution(x, kernel, stride, kernel.shape[0] // 2)
+    x = convolution(x, kernel, stride, kernel.shape[0] // 2).astype(jnp.float32)
     mean = x.mean((0, 1, 2))
     variance = jnp.square(x).mean((0, 1, 2)) - jnp.square(mean)
     old = next(take.averages)
     take.next_averages.append(
         [a + (new - a) * (1 - cases.NORM_MOMENTUM) for a, new in zip(old, jax.lax.stop_gradient((mean, variance)))]
     )
-    return (x - mean) * (jax.lax.rsqrt(variance + cases.NORM_EPSILON) * take()) + take()
+    y = (x - mean) * (jax.lax.rsqrt(variance + cases.NORM_EPSILON) * take.exact()) + take.exact()
+    return y.astype(take.dtype)
+
+
+def stem_pool(x):
+    return jax.lax.reduce_window(
+        x, x.dtype.type(-jnp.inf), jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0))
+    )
 
 
 def resnet18(take, x):
-    x = jax.nn.relu(conv_norm(take, x, 2))
-    x = jax.lax.reduce_window(
-        x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0))
-    )
+    x = stem_pool(jax.nn.relu(conv_norm(take, x, 2)))
     for _, _, stride in cases.residual_blocks():
         y = conv_norm(take, jax.nn.relu(conv_norm(take, x, stride)), 1)
         x = jax.nn.relu(y + (x if y.shape == x.shape else conv_norm(take, x, stride)))
@@ -128,9 +139,9 @@ def resnet18(take, x):
 MODELS = {"mlp": mlp, "cnn": cnn, "lstm": lstm, "transformer": transformer, "resnet18": resnet18}
 
 
-def make_step(forward):
+def make_step(forward, case):
     def loss_of(parameters, averages, x, y):
-        take = Take(parameters, averages)
+        take = Take(parameters, averages, case)
         logs = jax.nn.log_softmax(forward(take, x))
         loss = -jnp.take_along_axis(logs, y[:, None], axis=1).mean()
         return loss, take.next_averages
@@ -153,10 +164,10 @@ def make_step(forward):
 
 
 def make_case(case, forward):
-    step = make_step(forward)
+    step = make_step(forward, case)
     parameters = [jnp.array(w) for w in case.weights()]
     averages = []
-    if case.model == "resnet18":
+    if case.model.startswith("resnet"):
         sizes = [w.shape[-1] for w in parameters if w.ndim == 4]
         averages = [[jnp.zeros(n), jnp.ones(n)] for n in sizes]
     zeros = [jnp.zeros_like(p) for p in parameters]

@@ -2,12 +2,9 @@
 
 #include <memory>
 
-#include "tandem/train.h"
-
 namespace bench::step {
 
 namespace td = tandem;
-namespace layers = tandem::layers;
 using td::Tensor;
 
 namespace {
@@ -35,68 +32,7 @@ Model lstm() {
       layers::join_variables({first.variables(), second.variables(), last.variables()})};
 }
 
-// ---- Transformer -------------------------------------------------------------------
-
-constexpr int64_t kFeatures = 256, kHeads = 4, kFeedForward = 1024, kTime = 128;
-constexpr int64_t kVocabulary = 1000;
-
-/// x + attention(norm(x)), then the same with two dense layers.
-struct Block {
-  layers::LayerNorm norm_1{kFeatures};
-  layers::MultiHeadAttention attention{kFeatures,
-                                       {.heads = kHeads, .key_size = kFeatures / kHeads}};
-  layers::LayerNorm norm_2{kFeatures};
-  layers::Dense wide{kFeatures, kFeedForward, {.activation = td::nn::relu}};
-  layers::Dense narrow{kFeedForward, kFeatures};
-
-  Tensor operator()(const Tensor& x) const {
-    const Tensor y = x + attention(norm_1(x));
-    return y + narrow(wide(norm_2(y)));
-  }
-  std::vector<td::Variable> variables() const {
-    return layers::join_variables({norm_1.variables(), attention.variables(),
-                                   norm_2.variables(), wide.variables(),
-                                   narrow.variables()});
-  }
-};
-
-Model transformer() {
-  const layers::Embedding embedding(kVocabulary, kFeatures);
-  const td::Variable positions(td::zeros({kTime, kFeatures}));
-  const std::vector<Block> blocks(4);
-  const layers::LayerNorm norm(kFeatures);
-  const layers::Dense last(kFeatures, kClasses);
-  std::vector<std::vector<td::Variable>> lists = {embedding.variables(), {positions}};
-  for (const Block& b : blocks) lists.push_back(b.variables());
-  lists.push_back(norm.variables());
-  lists.push_back(last.variables());
-  return {[=](const Tensor& ids) {
-            Tensor x = embedding(ids) + positions;
-            for (const Block& b : blocks) x = b(x);
-            return last(td::reduce_mean(norm(x), {.axis = {1}}));
-          },
-          layers::join_variables(lists)};
-}
-
 // ---- ResNet-18 ---------------------------------------------------------------------
-
-/// Convolution with symmetric padding and without bias, then batch normalisation.
-struct ConvNorm {
-  layers::Conv2D conv;
-  layers::BatchNorm norm;
-
-  ConvNorm(int64_t inputs, int64_t filters, int64_t size, int64_t stride)
-      : conv(inputs, filters, {size, size},
-             {.strides = {stride},
-              .padding = td::nn::Padding::kExplicit,
-              .explicit_paddings = {size / 2, size / 2, size / 2, size / 2},
-              .use_bias = false}),
-        norm(filters) {}
-  Tensor operator()(const Tensor& x) const { return norm(conv(x), true); }
-  std::vector<td::Variable> variables() const {
-    return layers::join_variables({conv.variables(), norm.variables()});
-  }
-};
 
 struct Residual {
   ConvNorm first, second;
@@ -132,11 +68,7 @@ Model resnet18() {
   const layers::Dense last(512, kClasses);
   lists.push_back(last.variables());
   return {[=](const Tensor& images) {
-            Tensor x = td::nn::max_pool2d(td::nn::relu(stem(images)),
-                                          {.ksize = {3},
-                                           .strides = {2},
-                                           .padding = td::nn::Padding::kExplicit,
-                                           .explicit_paddings = {1, 1, 1, 1}});
+            Tensor x = stem_pool(td::nn::relu(stem(images)));
             for (const Residual& b : blocks) x = b(x);
             return last(td::reduce_mean(x, {.axis = {1, 2}}));
           },
@@ -145,7 +77,29 @@ Model resnet18() {
 
 }  // namespace
 
+Model transformer(const TransformerSize& size) {
+  const layers::Embedding embedding(size.vocabulary, size.block.features);
+  const td::Variable positions(td::zeros({size.time, size.block.features}));
+  std::vector<Block> blocks;
+  std::vector<std::vector<td::Variable>> lists = {embedding.variables(), {positions}};
+  for (int64_t i = 0; i < size.blocks; ++i) {
+    blocks.emplace_back(size.block);
+    lists.push_back(blocks.back().variables());
+  }
+  const layers::LayerNorm norm(size.block.features);
+  const layers::Dense last(size.block.features, kClasses);
+  lists.push_back(norm.variables());
+  lists.push_back(last.variables());
+  return {[=](const Tensor& ids) {
+            Tensor x = embedding(ids) + positions;
+            for (const Block& b : blocks) x = b(x);
+            return last(td::reduce_mean(norm(x), {.axis = {1}}));
+          },
+          layers::join_variables(lists)};
+}
+
 const std::vector<ModelCase>& model_cases() {
+  static const TransformerSize small;
   static const std::vector<ModelCase> cases = {
       {"mlp_100_64_b32", [] { return mlp(100, 64); }, {32, 100}},
       {"mlp_100_64_b1024", [] { return mlp(100, 64); }, {1024, 100}},
@@ -153,7 +107,10 @@ const std::vector<ModelCase>& model_cases() {
       {"mlp_784_128_b1024", [] { return mlp(784, 128); }, {1024, 784}},
       {"cnn_b64", cnn, {64, 28, 28, 3}},
       {"lstm_b32", lstm, {32, 64, 32}},
-      {"transformer_b8", transformer, {8, kTime}, kVocabulary},
+      {"transformer_b8",
+       [] { return transformer(small); },
+       {8, small.time},
+       small.vocabulary},
       {"resnet18_b16", resnet18, {16, 64, 64, 3}, 0, 1e-5},
   };
   return cases;

@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "tandem/tandem.h"
+#include "blocks.h"
 
 namespace bench::step {
+
+inline constexpr int64_t kClasses = 10;
 
 struct Model {
   std::function<tandem::Tensor(const tandem::Tensor& x)> logits;
@@ -25,9 +27,16 @@ struct ModelCase {
   /// Learning rate of the first steps, whose losses are compared: large enough that a
   /// wrong update shows, small enough that rounding does not.
   double check_rate = 1e-4;
+  int64_t classes = kClasses;
+  bool label_per_token = false;  // else one for each sample
 };
 
-inline constexpr int64_t kClasses = 10;
+struct TransformerSize {
+  BlockOptions block = {};
+  int64_t blocks = 4, time = 128, vocabulary = 1000;
+};
+/// Classifies sequences of `time` tokens.
+Model transformer(const TransformerSize& size);
 
 const std::vector<ModelCase>& model_cases();
 

@@ -63,13 +63,13 @@ OVERHEAD_NS, OVERHEAD_PER_NODE_NS = 5000, 50
 PLANNING_MS = 50
 
 
-def disagreements(runs):
+def disagreements(runs, tolerance):
     """Forms whose losses are not those of Tandem, as sentences."""
     reference = next(s.answer["losses"] for (name, _), s in runs.items() if name == "tandem")
     found = []
     for (name, form), series in runs.items():
         losses = series.answer["losses"]
-        if not all(math.isclose(a, b, rel_tol=TOLERANCE) for a, b in zip(losses, reference, strict=True)):
+        if not all(math.isclose(a, b, rel_tol=tolerance) for a, b in zip(losses, reference, strict=True)):
             found.append(f"{name} {form}: losses {losses}, Tandem's {reference}")
     return found
 
@@ -88,18 +88,18 @@ def explained(answer):
     }
 
 
-def evaluate(case, runs):
+def evaluate(case, what, runs, tolerance=TOLERANCE):
     best = fastest_forms(runs)
     mine = best["tandem"]
     row = {
         "case": case,
-        "what": CASES[case],
+        "what": what,
         "ns": statistics.median(mine.total),
         "losses": mine.answer["losses"],
         "rounds": {f"{name} {form}": s.total for (name, form), s in runs.items()},
         "forms": {name: s.form.partition("@")[2] for name, s in best.items()},
         "spread": aa_spread(mine.total, best["tandem again"].total),
-        "differ": disagreements(runs),
+        "differ": disagreements(runs, tolerance),
     } | explained(mine.answer)
     kernels = mine.answer.get("kernels", {})
     if "overhead_ns" in kernels:
@@ -207,7 +207,7 @@ def main():
             runs, failed = measure(case, workers, arguments.rounds, 60 if arguments.quick else 300)
             problems += failed
             if {"tandem", "tandem again"} <= {name for name, _ in runs}:
-                rows.append(evaluate(case, runs))
+                rows.append(evaluate(case, CASES[case], runs))
             show_progress(len(rows), len(cases), case)
         planning = ask_planning(workers[0])
     finally:

@@ -22,6 +22,7 @@ class Model:
 
     def __init__(self, case):
         self.variables = [tf.Variable(w) for w in case.weights()]
+        self.size = case.size
         self.averages = {}  # of batch normalisation, by the index of gamma
 
     def logits(self, x):
@@ -89,14 +90,14 @@ class Transformer(Model):
 
     def attention(self, x):
         q, k, v = self.heads(x), self.heads(x), self.heads(x)
-        scale = (cases.FEATURES // cases.HEADS) ** -0.5
+        scale = (self.size.features // self.size.heads) ** -0.5
         weights = tf.nn.softmax(tf.matmul(q, k, transpose_b=True) * scale)
         kernel, bias = self.take(), self.take()
         return tf.einsum("bnth,nhf->btf", tf.matmul(weights, v), kernel) + bias
 
     def forward(self, ids):
         x = tf.gather(self.take(), ids) + self.take()
-        for _ in range(cases.BLOCKS):
+        for _ in range(self.size.blocks):
             x += self.attention(self.norm(x))
             x += self.dense(tf.nn.relu(self.dense(self.norm(x))))
         return self.dense(tf.reduce_mean(self.norm(x), 1))

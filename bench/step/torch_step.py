@@ -23,6 +23,7 @@ class Weights:
 
     def __init__(self, case):
         self.left = iter(case.weights())
+        self.size = case.size
 
     def __call__(self):
         return torch.from_numpy(next(self.left).copy())
@@ -90,34 +91,34 @@ class Lstm(nn.Module):
 class Block(nn.Module):
     def __init__(self, w):
         super().__init__()
+        self.count = w.size.heads
         self.norm_1 = norm(w)
-        self.q, self.k, self.v = (self.heads(w) for _ in range(3))
-        kernel, bias = w(), w()
-        self.out = nn.Linear(cases.FEATURES, cases.FEATURES)
-        set_to(self.out.weight, kernel.reshape(cases.FEATURES, cases.FEATURES).t())
-        set_to(self.out.bias, bias)
+        self.q, self.k, self.v = (self.projection(w) for _ in range(3))
+        self.out = self.projection(w)
         self.norm_2 = norm(w)
         self.wide, self.narrow = linear(w), linear(w)
 
     @staticmethod
-    def heads(w):
+    def projection(w):
+        """Of features to heads, or back."""
         kernel, bias = w(), w()
-        module = nn.Linear(cases.FEATURES, cases.FEATURES)
-        set_to(module.weight, kernel.reshape(cases.FEATURES, cases.FEATURES).t())
+        features = w.size.features
+        module = nn.Linear(features, features)
+        set_to(module.weight, kernel.reshape(features, features).t())
         set_to(module.bias, bias)
         return module
 
     def forward(self, x):
         b, t, f = x.shape
         y = self.norm_1(x)
-        q, k, v = (m(y).view(b, t, cases.HEADS, -1).transpose(1, 2) for m in (self.q, self.k, self.v))
+        q, k, v = (m(y).view(b, t, self.count, -1).transpose(1, 2) for m in (self.q, self.k, self.v))
         x = x + self.out(F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, t, f))
         return x + self.narrow(F.relu(self.wide(self.norm_2(x))))
 
 
-def norm(w):
+def norm(w, epsilon=cases.NORM_EPSILON):
     gamma, beta = w(), w()
-    module = nn.LayerNorm(gamma.shape, eps=cases.NORM_EPSILON)
+    module = nn.LayerNorm(gamma.shape, eps=epsilon)
     set_to(module.weight, gamma)
     set_to(module.bias, beta)
     return module
@@ -128,7 +129,7 @@ class Transformer(nn.Module):
         super().__init__()
         self.table = nn.Parameter(w())
         self.positions = nn.Parameter(w())
-        self.blocks = nn.Sequential(*(Block(w) for _ in range(cases.BLOCKS)))
+        self.blocks = nn.Sequential(*(Block(w) for _ in range(w.size.blocks)))
         self.norm, self.last = norm(w), linear(w)
 
     def forward(self, ids):

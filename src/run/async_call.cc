@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/ranges.h"
 #include "base/recorder.h"
 
 namespace tandem {
@@ -26,7 +27,10 @@ void AsyncCall::run(const StreamContext& context) {
       const int64_t begin = timed ? recorder::now_ns() : 0;
       const LaunchArgs args{in_pointers.data(), out_pointers.data(), workspace_pointer,
                             &context};
-      plan->kernel->launch(*plan->prepared, args);
+      {
+        const ranges::Range range(plan->op->name.c_str());
+        plan->kernel->launch(*plan->prepared, args);
+      }
       if (timed) {
         recorder::record(recorder::Kind::kOp, plan->op->name.c_str(), context.lane, begin,
                          recorder::now_ns(), 0, site);

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/denormals.h"
+#include "base/ranges.h"
 #include "base/recorder.h"
 #include "device/capture_session.h"
 #include "device/copy.h"
@@ -49,10 +50,13 @@ void Executable::launch_segment(Frame& f, size_t s) {
       run_on_stream(f, segment, context);
     });
   }
-  f.done[s] = f.captured[s] ? f.captured[s]->launch()
-                            : stream.submit([this, &f, &segment](const StreamContext& c) {
-                                run_on_stream(f, segment, c);
-                              });
+  if (f.captured[s]) {
+    const ranges::Range range("captured step");
+    f.done[s] = f.captured[s]->launch();
+  } else {
+    f.done[s] = stream.submit(
+        [this, &f, &segment](const StreamContext& c) { run_on_stream(f, segment, c); });
+  }
   f.lane_end[idx(segment.lane)] = f.done[s];
 }
 
@@ -121,7 +125,10 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
       const bool timed = recorder::enabled();
       const int64_t begin = timed ? recorder::now_ns() : 0;
       const GuardedWrites guard(step.guarded);
-      step.kernel->launch(*step.prepared, args);
+      {
+        const ranges::Range range(step.name);
+        step.kernel->launch(*step.prepared, args);
+      }
       if (timed) {
         recorder::record(recorder::Kind::kOp, step.name, context.lane, begin,
                          recorder::now_ns(), 0, step.site);

@@ -4,6 +4,7 @@
 #include "tandem/ops.h"
 #include "tandem/train/initializers.h"
 #include "tandem/train/layers.h"
+#include "train/compute_dtype.h"
 
 namespace tandem::layers {
 
@@ -30,8 +31,8 @@ Conv2D::Conv2D(int64_t inputs, int64_t filters, Size kernel_size, Conv2DOptions 
 }
 
 Tensor Conv2D::operator()(const Tensor& x) const {
-  Tensor y = nn::conv2d(x, kernel, attrs);
-  if (bias.defined()) y = nn::bias_add(y, bias);
+  Tensor y = nn::conv2d(x, as_input(kernel, x), attrs);
+  if (bias.defined()) y = nn::bias_add(y, as_input(bias, x));
   return activation ? activation(y) : y;
 }
 

@@ -2,6 +2,7 @@
 
 #include "tandem/ops.h"
 #include "tandem/train/initializers.h"
+#include "train/compute_dtype.h"
 #include "train/project.h"
 
 namespace tandem::layers {
@@ -22,8 +23,8 @@ Dense::Dense(int64_t inputs, int64_t units, DenseOptions options)
 }
 
 Tensor Dense::operator()(const Tensor& x) const {
-  Tensor y = project(x, kernel);
-  if (bias.defined()) y = nn::bias_add(y, bias);
+  Tensor y = project(x, as_input(kernel, x));
+  if (bias.defined()) y = nn::bias_add(y, as_input(bias, x));
   return activation ? activation(y) : y;
 }
 
@@ -38,7 +39,8 @@ LayerNorm::LayerNorm(int64_t features, LayerNormOptions options)
       epsilon(options.epsilon) {}
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
-  return nn::layer_normalization(x, gamma, beta, {.epsilon = epsilon});
+  return nn::layer_normalization(x, as_input(gamma, x), as_input(beta, x),
+                                 {.epsilon = epsilon});
 }
 
 std::vector<Variable> LayerNorm::variables() const { return {gamma, beta}; }

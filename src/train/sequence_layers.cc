@@ -4,6 +4,7 @@
 
 #include "tandem/ops.h"
 #include "tandem/train/initializers.h"
+#include "train/compute_dtype.h"
 #include "train/project.h"
 
 namespace tandem::layers {
@@ -32,8 +33,9 @@ LSTM::LSTM(int64_t inputs, int64_t units, LSTMOptions options)
 }
 
 Tensor LSTM::operator()(const Tensor& x, const Tensor& mask) const {
-  const nn::LstmResult result = nn::lstm(x, kernel, recurrent_kernel, bias, {}, {}, mask,
-                                         {.go_backwards = go_backwards});
+  const nn::LstmResult result =
+      nn::lstm(x, as_input(kernel, x), as_input(recurrent_kernel, x), as_input(bias, x),
+               {}, {}, mask, {.go_backwards = go_backwards});
   return return_sequences ? result.sequence : result.h;
 }
 
@@ -44,8 +46,8 @@ namespace {
 /// x [b, t, features] · kernel [features, heads, size] + bias → [b, t, heads, size].
 Tensor to_heads(const Tensor& x, const Variable& kernel, const Variable& bias) {
   const Shape& k = kernel.shape();
-  Tensor y = project(x, reshape(kernel, {k[0], k[1] * k[2]}));
-  if (bias.defined()) y = nn::bias_add(y, reshape(bias, {k[1] * k[2]}));
+  Tensor y = project(x, reshape(as_input(kernel, x), {k[0], k[1] * k[2]}));
+  if (bias.defined()) y = nn::bias_add(y, reshape(as_input(bias, x), {k[1] * k[2]}));
   if (x.shape().is_known()) return reshape(y, {x.dim(0), x.dim(1), k[1], k[2]});
   const Tensor leading = slice(shape(x), constant({0}), constant({2}));
   const Tensor heads = constant({static_cast<int>(k[1]), static_cast<int>(k[2])});
@@ -62,8 +64,8 @@ Tensor from_heads(const Tensor& x, const Variable& kernel, const Variable& bias)
     const Tensor leading = slice(shape(x), constant({0}), constant({2}));
     flat = reshape(x, concat({leading, constant({static_cast<int>(inputs)})}, {0}));
   }
-  const Tensor y = project(flat, reshape(kernel, {inputs, k[2]}));
-  return bias.defined() ? nn::bias_add(y, bias) : y;
+  const Tensor y = project(flat, reshape(as_input(kernel, x), {inputs, k[2]}));
+  return bias.defined() ? nn::bias_add(y, as_input(bias, x)) : y;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "run/graph_function.h"
 #include "run/graph_interpreter.h"
 #include "run/tape.h"
+#include "tandem/function.h"
 #include "tandem/tandem.h"
 #include "tensor/variable_impl.h"
 
@@ -261,8 +262,22 @@ void run_inference(const OpCase& c) {
 bool has_gpu() { return device_count("GPU") > 0; }
 bool gpu_is_emulated() { return Runtime::get().find("GPU", 0)->emulated(); }
 
-// The same call under /GPU:0 gives what the CPU gives: an emulated GPU runs the same
-// kernels, a real one has its own, which round and order sums in their own way.
+// An emulated GPU runs the CPU's kernels, a real one has its own, which round and order
+// sums in their own way.
+void expect_same(const OpCase& c, const std::vector<Tensor>& on_gpu,
+                 const std::vector<Tensor>& on_cpu, double real = 1e-5) {
+  ASSERT_EQ(on_cpu.size(), on_gpu.size());
+  const double tolerance =
+      gpu_is_emulated() ? std::min(c.tolerance, 1e-5) : std::max(c.tolerance, real);
+  for (size_t i = 0; i < on_cpu.size(); ++i) {
+    EXPECT_EQ(
+        difference(to_ref(on_gpu[i]), to_ref(on_cpu[i]), on_cpu[i].dtype(), tolerance),
+        "")
+        << "output " << i;
+  }
+}
+
+// The same call under /GPU:0 gives what the CPU gives.
 void run_gpu(const OpCase& c) {
   if (c.check && !c.reference) return;  // nothing to compare: every call differs
   const OpDef& op = OpTable::get().at(c.op);
@@ -284,16 +299,75 @@ void run_gpu(const OpCase& c) {
       DeviceScope scope("/GPU:0");
       on_gpu = call(c, t, inputs);
     }
-    ASSERT_EQ(on_cpu.size(), on_gpu.size());
-    for (size_t i = 0; i < on_cpu.size(); ++i) {
-      const double tolerance =
-          gpu_is_emulated() ? std::min(c.tolerance, 1e-5) : std::max(c.tolerance, 1e-5);
-      EXPECT_EQ(
-          difference(to_ref(on_gpu[i]), to_ref(on_cpu[i]), on_cpu[i].dtype(), tolerance),
-          "")
-          << "output " << i;
-    }
+    expect_same(c, on_gpu, on_cpu);
+    if (::testing::Test::HasFatalFailure()) return;
   }
+}
+
+// Gradients computed under /GPU:0 are those of the CPU, which run_gradient checks against
+// differences.
+void run_gpu_gradient(const OpCase& c, DType t) {
+  const OpDef& op = OpTable::get().at(c.op);
+  SCOPED_TRACE(fmt::format("{} {} T={} seed={}", c.op, c.name, dtype_name(t), g_seed));
+  const std::vector<Tensor> inputs = to_tensors(c, make_inputs(c, t, 8), t, 0);
+  const auto gradients_on = [&](const char* device) {
+    const DeviceScope scope(device);
+    GradientTape tape;
+    std::vector<Tensor> sources, results;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const InputDef& def = op.input_def(static_cast<int>(i));
+      if (!inputs[i].defined() || def.host || def.resource || inputs[i].dtype() != t)
+        continue;
+      tape.watch(inputs[i]);
+      sources.push_back(inputs[i]);
+    }
+    Tensor loss = scalar(0.0, t);
+    for (const Tensor& out : call(c, t, inputs)) {
+      if (out.dtype() == t) loss = loss + reduce_sum(sin(out));
+    }
+    for (const Gradient& g :
+         tape.gradient(loss, sources, {.unconnected = Unconnected::kZero})) {
+      results.push_back(g.dense());
+    }
+    return results;
+  };
+  expect_same(c, gradients_on("/GPU:0"), gradients_on("/CPU:0"), 1e-4);
+}
+
+// The op in a compiled function that is placed on the GPU, traced with unknown
+// dimensions, called twice: the second call replays what the first has recorded.
+void run_gpu_traced(const OpCase& c) {
+  const OpDef& op = OpTable::get().at(c.op);
+  const DType t = c.dtypes.at(0);
+  SCOPED_TRACE(fmt::format("{} {} T={} seed={}", c.op, c.name, dtype_name(t), g_seed));
+  const std::vector<Tensor> inputs = to_tensors(c, make_inputs(c, t, 9), t, 0);
+  std::vector<Argument> arguments;
+  std::vector<TensorSpec> specs;
+  std::vector<size_t> fed;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined() || op.input_def(static_cast<int>(i)).host) continue;
+    fed.push_back(i);
+    arguments.emplace_back(inputs[i]);
+    specs.push_back(
+        {.shape = Shape::unknown_of_rank(inputs[i].rank()), .dtype = inputs[i].dtype()});
+  }
+  const Function function(
+      [&](const std::vector<Argument>& given) {
+        const DeviceScope scope("/GPU:0");
+        std::vector<Tensor> all = inputs;
+        for (size_t k = 0; k < fed.size(); ++k) {
+          all[fed[k]] = std::get<Tensor>(given[k].value());
+        }
+        return call(c, t, all);
+      },
+      {.input_signature = specs});
+  std::vector<Tensor> expected;
+  {
+    const DeviceScope scope("/CPU:0");
+    expected = call(c, t, inputs);
+  }
+  expect_same(c, function(arguments), expected);
+  expect_same(c, function(arguments), expected);
 }
 
 // The graph for these arguments, after all passes.
@@ -418,6 +492,32 @@ void add_test(const std::string& suite, const std::string& name,
                           [run]() -> ::testing::Test* { return new Body(run); });
 }
 
+DTypeMask types_of(const OpDef& op) {
+  DTypeMask t = 0;
+  for (const TypeVar& v : op.types) t |= v.name == 'T' ? v.allowed : 0;
+  return t;
+}
+
+bool writes_variables(const OpDef& op) {
+  return std::any_of(op.inputs.begin(), op.inputs.end(),
+                     [](const InputDef& def) { return def.resource; });
+}
+
+void add_gpu_tests(const OpCase& c, const OpDef& op, const std::string& name) {
+  const std::string kind = gpu_is_emulated() ? "Emulated" : "";
+  add_test(gpu_is_emulated() ? "Emulated" : "Gpu", name, [&c] { run_gpu(c); });
+  // What differs at every call can be compared with nothing; variables of a trace are
+  // tested in tests/cpu/run and tests/gpu.
+  if (!c.reference || writes_variables(op)) return;
+  add_test(kind + "GpuTraced", name, [&c] { run_gpu_traced(c); });
+  if (!c.check_gradient || !op.differentiable) return;
+  for (DType t : {DType::kFloat32, DType::kFloat64}) {
+    if (!(types_of(op) & mask(t))) continue;
+    add_test(kind + "GpuGradient", name, [&c, t] { run_gpu_gradient(c, t); });
+    break;
+  }
+}
+
 void register_tests() {
   std::set<std::string> names;
   for (const OpCase& c : all_cases()) {
@@ -430,17 +530,15 @@ void register_tests() {
     for (int i = 2; !names.insert(unique).second; ++i)
       unique = name + "_" + std::to_string(i);
     const OpCase* kept = &c;
+    const OpDef& op = OpTable::get().at(c.op);
     if (has_gpu()) {
-      add_test(gpu_is_emulated() ? "Emulated" : "Gpu", unique,
-               [kept] { run_gpu(*kept); });
+      add_gpu_tests(*kept, op, unique);
       continue;
     }
-    const OpDef& op = OpTable::get().at(c.op);
     add_test("Values", unique, [kept] { run_values(*kept, 0); });
     add_test("Views", unique, [kept] { run_values(*kept, 3); });
     add_test("Inference", unique, [kept] { run_inference(*kept); });
-    DTypeMask t = 0;
-    for (const TypeVar& v : op.types) t |= v.name == 'T' ? v.allowed : 0;
+    const DTypeMask t = types_of(op);
     if (c.check_gradient && op.differentiable && (t & mask(DType::kFloat64))) {
       add_test("Gradient", unique, [kept] { run_gradient(*kept); });
       add_test("TracedGradient", unique, [kept] { run_traced(*kept, true); });

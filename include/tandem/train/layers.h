@@ -1,5 +1,8 @@
 // Layers: plain structs that own variables. Calling one computes its output eagerly or in
 // a traced function. Handles are shared by copies, so that a copy is the same layer.
+// A layer computes in the dtype of its input and keeps its variables in float32: inputs
+// that are cast to bfloat16 or float16 make a step of mixed precision (see loss_scale.h
+// for gradients that float16 cannot hold).
 #pragma once
 
 #include <functional>

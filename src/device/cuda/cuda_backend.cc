@@ -2,8 +2,10 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/flags.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/library.h"
+#include "device/cuda/nvtx.h"
 #include "device/cuda/probe.h"
 #include "device/cuda/versions.h"
 #include "device/out_of_memory.h"
@@ -22,6 +24,7 @@ class CudaBackend final : public Backend {
     ProbeResult result = probe_gpus(load, visible, "");
     // The libraries are large: looked for only where there is a GPU to run them.
     if (!result.gpus.empty()) result = probe_gpus(load, visible, missing_library());
+    cap_memory(result.gpus, env_int("TANDEM_GPU_MEMORY_MB", 0));
     const std::lock_guard lock(mutex_);
     gpus_ = std::move(result.gpus);
     reason_ = std::move(result.reason);
@@ -72,7 +75,10 @@ class CudaBackend final : public Backend {
 extern "C" __attribute__((visibility("default"))) tandem::Backend* tandem_backend(
     int abi) {
   if (abi != tandem::kBackendAbi) return nullptr;
-  static auto* const backend = new tandem::cuda::CudaBackend;
+  static auto* const backend = [] {
+    tandem::cuda::start_nvtx();
+    return new tandem::cuda::CudaBackend;
+  }();
   return backend;
 }
 

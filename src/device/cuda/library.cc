@@ -62,8 +62,8 @@ std::string path_of_library(void* library) {
   return map->l_name;
 }
 
-std::string missing_library() {
-  for (const char* name : {"libnvrtc.so.13", "libcublasLt.so.13"}) {
+std::string missing_library(std::span<const char* const> names) {
+  for (const char* name : names) {
     if (open_library(name)) continue;
     return std::string(name) +
            " cannot be loaded; install CUDA 13 or the package extra [cuda], or name its "

@@ -3,6 +3,7 @@
 // plugin's own package), from a CUDA toolkit. Handles stay open. Any thread.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ std::vector<std::string> library_places();
 /// Folders of NVIDIA's Python packages beside the package in which the file `plugin`
 /// lies: <site-packages>/nvidia/cu13/lib and <site-packages>/nvidia/cudnn/lib.
 std::vector<std::string> package_places(const std::string& plugin);
-/// "" when all libraries that the kernels need can be loaded, else one line that names
-/// the first one missing, with a remedy.
-std::string missing_library();
+/// The libraries that the kernels need.
+inline constexpr const char* kNeededLibraries[] = {"libnvrtc.so.13", "libcublasLt.so.13"};
+/// "" when all of them can be loaded, else one line that names the first one missing,
+/// with a remedy.
+std::string missing_library(std::span<const char* const> names = kNeededLibraries);
 
 }  // namespace tandem::cuda

@@ -1,5 +1,7 @@
 #include "device/cuda/probe.h"
 
+#include <algorithm>
+
 namespace tandem::cuda {
 namespace {
 
@@ -79,6 +81,13 @@ ProbeResult probe_gpus(const DriverLoad& load, const char* visible,
   }
   if (!result.gpus.empty()) result.reason.clear();
   return result;
+}
+
+void cap_memory(std::vector<FoundGpu>& gpus, int64_t most_mib) {
+  if (most_mib <= 0) return;
+  for (FoundGpu& gpu : gpus) {
+    gpu.probed.memory_bytes = std::min(gpu.probed.memory_bytes, most_mib << 20);
+  }
 }
 
 }  // namespace tandem::cuda

@@ -29,5 +29,7 @@ struct ProbeResult {
 /// need and that cannot be loaded, in words, or empty.
 ProbeResult probe_gpus(const DriverLoad& load, const char* visible,
                        const std::string& libraries);
+/// Every GPU has at most `most_mib` MiB from now on; 0: what it has.
+void cap_memory(std::vector<FoundGpu>& gpus, int64_t most_mib);
 
 }  // namespace tandem::cuda

@@ -70,6 +70,15 @@ TEST_F(ProbeTest, FindsAGpuWithItsFacts) {
   EXPECT_EQ(r.gpus[0].probed.details.compute_capability, "9.0");
   EXPECT_EQ(r.gpus[0].probed.memory_bytes, int64_t{8} << 30);
 }
+TEST_F(ProbeTest, MemoryIsCappedOnRequest) {
+  ProbeResult r = probe_gpus(load, nullptr, "");
+  cap_memory(r.gpus, 0);
+  EXPECT_EQ(r.gpus.at(0).probed.memory_bytes, int64_t{8} << 30);
+  cap_memory(r.gpus, 10240);
+  EXPECT_EQ(r.gpus.at(0).probed.memory_bytes, int64_t{8} << 30);
+  cap_memory(r.gpus, 512);
+  EXPECT_EQ(r.gpus.at(0).probed.memory_bytes, int64_t{512} << 20);
+}
 TEST_F(ProbeTest, NoDriver) {
   DriverLoad none;
   none.problem = "no NVIDIA driver: libcuda.so.1 cannot be loaded";

@@ -1,0 +1,107 @@
+// Tandem's worker of `make bench-gpu`: the training steps of bench-step and of the large
+// models, and single ops for the roofline. common/worker.h has the protocol. Arguments:
+// --threads N, --small (the large models and tensors at sizes for a machine without GPU).
+// A step also answers with the losses of its first steps, with what it costs the caller
+// to submit one, and with where its kernels run.
+#include <algorithm>
+
+#include "common/worker.h"
+#include "gpu/models.h"
+#include "gpu/roofline.h"
+#include "step/training.h"
+#include "tandem/function.h"
+
+namespace {
+
+namespace td = tandem;
+using bench::Case;
+using bench::step::ModelCase;
+using td::Tensor;
+
+/// Nanoseconds until a call of the step returns while the device has nothing to do and
+/// nothing before it to wait for: the median and half the distance of the quartiles.
+template <class Step>
+std::string submit_cost(const Step& step) {
+  constexpr size_t kMost = 201;
+  constexpr double kBudgetNs = 5e8;
+  std::vector<double> samples;
+  for (double spent = 0; samples.size() < kMost && spent < kBudgetNs;) {
+    spent += bench::time_ns(
+        [&](int64_t) {
+          Tensor loss;
+          samples.push_back(bench::time_ns([&](int64_t) { loss = step(); }, 1));
+          loss.wait();
+        },
+        1);
+  }
+  std::sort(samples.begin(), samples.end());
+  const auto at = [&](double q) {
+    return samples[static_cast<size_t>(q * static_cast<double>(samples.size() - 1))];
+  };
+  return "{\"ns\": " + std::to_string(at(0.5)) +
+         ", \"spread_ns\": " + std::to_string((at(0.75) - at(0.25)) / 2) + "}";
+}
+
+Case make_case(const ModelCase& c) {
+  auto training = std::make_shared<bench::step::Training>(c);
+  auto step = td::function([t = training.get()](Tensor inputs, Tensor labels) {
+    return t->step(inputs, labels);
+  });
+  std::vector<double> losses;
+  for (int i = 0; i < bench::step::kCheckSteps; ++i) {
+    losses.push_back(step(training->x, training->y).template item<float>());
+  }
+  training->adam.set_learning_rate(bench::step::kTimingRate);
+  Case result;
+  result.body = [training, step](int64_t n) {
+    Tensor loss;
+    for (int64_t i = 0; i < n; ++i) loss = step(training->x, training->y);
+    loss.wait();
+  };
+  result.more = [training, step, losses] {
+    // Copies between devices in one step: 0 where all of it is on the GPU.
+    const td::CopyStats before = td::copy_stats();
+    step(training->x, training->y).wait();
+    const td::CopyStats after = td::copy_stats();
+    return ", \"losses\": " + bench::json_list(losses) +
+           ", \"explain\": " + bench::json_string(step.explain()) +
+           ", \"copies\": " + std::to_string(after.count - before.count) +
+           ", \"submit\": " + submit_cost([&] { return step(training->x, training->y); });
+  };
+  return result;
+}
+
+bool has_argument(int argc, char** argv, const char* name) {
+  return std::any_of(argv + 1, argv + argc,
+                     [&](const char* a) { return std::strcmp(a, name) == 0; });
+}
+
+/// What the steps run on, as the worker calls itself.
+std::string gpu_name() {
+  for (const td::PhysicalDevice& d : td::config::list_physical_devices("GPU")) {
+    const td::config::DeviceDetails details = td::config::get_device_details(d);
+    return details.device_name + (details.emulated ? " (emulated)" : "");
+  }
+  return "the CPU: there is no GPU here";
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Worker w{.name = "tandem",
+                  .library = "Tandem " TANDEM_VERSION " (C++) on " + gpu_name()};
+  w.threads = bench::threads_argument(argc, argv);
+  const bool small = has_argument(argc, argv, "--small");
+  td::config::set_intra_op_parallelism_threads(w.threads);
+  for (const ModelCase& c : bench::step::model_cases()) {
+    w.cases.emplace_back(c.name, [&c] { return make_case(c); });
+  }
+  for (ModelCase& c : bench::gpu::large_cases(small)) {
+    const std::string name = c.name;
+    w.cases.emplace_back(name, [c = std::move(c)] { return make_case(c); });
+  }
+  for (auto& [name, setup] : bench::gpu::op_cases(small)) {
+    w.cases.emplace_back(name, std::move(setup));
+  }
+  return bench::serve(w);
+}

@@ -1,0 +1,36 @@
+// Named ranges around what the host submits (ops, captured steps), for tools that watch a
+// process from outside: a backend that has such a tool (NVTX) sets the sink. One relaxed
+// load when there is none. Any thread; ranges of a thread nest.
+#pragma once
+
+#include <atomic>
+
+namespace tandem::ranges {
+
+struct Sink {
+  void (*push)(const char* name);
+  void (*pop)();
+};
+
+namespace detail {
+extern std::atomic<const Sink*> sink;
+}
+/// The sink must live as long as the process; null: none. Not while ranges are open.
+void set_sink(const Sink* sink);
+
+class Range {
+ public:
+  explicit Range(const char* name) : sink_(detail::sink.load(std::memory_order_relaxed)) {
+    if (sink_) sink_->push(name);
+  }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+  ~Range() {
+    if (sink_) sink_->pop();
+  }
+
+ private:
+  const Sink* sink_;
+};
+
+}  // namespace tandem::ranges
