@@ -100,7 +100,8 @@ class Nursery:
             report.touch()
             skip.write_text(json.dumps(done))
             # The timeout's thread ends a process that hangs in native code, which a signal's handler would wait for.
-            arguments = ["-q", "-p", "keras_on_tandem", "--tb=short", "--assert=plain"]
+            # Other kinds of traceback parse the whole file anew for each failure.
+            arguments = ["-q", "-p", "keras_on_tandem", "--tb=native", "--assert=plain"]
             arguments += ["-p", "no:cacheprovider", "-p", "no:unraisableexception"]
             arguments += [f"--timeout={seconds_per_test}", "--timeout-method=thread"]
             order = {
