@@ -65,6 +65,7 @@ Dense spread(const Shape& input, const PartialValue& begin, const PartialValue& 
       continue;
     }
     if (at == rank) {
+      if (rank == 0) bad(op, "Attempting to slice scalar input.");
       bad(op, "Index out of range using input dim {}; input has only {} dims", at, rank);
     }
     d.begin.push_back(begin[k]);

@@ -151,6 +151,14 @@ Tensor from_scalar(PyObject* value, const ConvertOptions& options) {
   if (wanted != DType::kInvalid) {
     if (write_number(value, wanted, bytes))
       return make_constant(bytes, wanted, {}, options);
+    // NumPy's scalars are cast as its arrays are: 1.5 becomes the integer 1.
+    if (PyArray_CheckScalar(value) && (is_integer(wanted) || is_floating(wanted))) {
+      const nb::object array = nb::steal(PyArray_FromScalar(value, nullptr));
+      if (!array.is_valid()) throw nb::python_error();
+      ConvertOptions exact = options;
+      exact.dtype = wanted;
+      return from_array(array.ptr(), exact);
+    }
     if (options.dtype != DType::kInvalid) raise_dtype(value, wanted);
   }
   DType natural = DType::kBool;

@@ -62,6 +62,15 @@ nb::object finish(PyGraph& g, nb::list results) {
   if (!g.tracer || g.finished) {
     raise(PyExc_RuntimeError, "A graph is finished once, after it was traced into.");
   }
+  for (nb::handle t : results) {
+    if (!is_tensor(t.ptr())) {
+      raise(PyExc_TypeError,
+            fmt::format(
+                "{}: a result has a part that is no tensor, {}, and cannot leave the "
+                "trace. Return tensors, and make the object of them outside.",
+                g.graph->name(), repr_of(t.ptr())));
+    }
+  }
   g.graph->results().clear();
   for (nb::handle t : results) {
     g.graph->results().push_back(g.tracer->value_of(tensor_of(t.ptr())));

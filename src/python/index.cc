@@ -136,9 +136,7 @@ class Spec {
   static Bound bound(PyObject* o, int64_t fallback) {
     if (o == Py_None) return {fallback, {}};
     if (PyLong_CheckExact(o)) {
-      const long long v = PyLong_AsLongLong(o);
-      if (v == -1 && PyErr_Occurred()) throw nb::python_error();
-      return {v, {}};
+      return {integer(o), {}};
     }
     if (is_tensor_like(o)) {
       const Tensor t = to_tensor(o);
@@ -152,9 +150,17 @@ class Spec {
     if (PyFloat_Check(o)) raise_index(o);
     const nb::object index = nb::steal(PyNumber_Index(o));
     if (!index.is_valid()) raise_index(o);
-    const long long v = PyLong_AsLongLong(index.ptr());
-    if (v == -1 && PyErr_Occurred()) throw nb::python_error();
-    return {v, {}};
+    return {integer(index.ptr()), {}};
+  }
+
+  static int64_t integer(PyObject* o) {
+    const long long v = PyLong_AsLongLong(o);
+    if (v == -1 && PyErr_Occurred()) {
+      PyErr_Clear();
+      raise(PyExc_ValueError,
+            "Can't convert Python sequence with out-of-range integer to Tensor.");
+    }
+    return v;
   }
 
   static Tensor vector(const std::vector<Bound>& bounds) {

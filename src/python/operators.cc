@@ -19,10 +19,15 @@ namespace {
 
 bool has_dtype(PyObject* o) { return is_tensor(o) || is_variable(o); }
 
-// Values whose failed conversion is the user's error; other objects may know the operator
-// themselves (Keras's symbolic tensors do).
 bool is_plain(PyObject* o) {
   return is_scalar(o) || PyArray_Check(o) || PyList_Check(o) || PyTuple_Check(o);
+}
+
+// Values whose failed conversion is the user's error; other objects may know arithmetic
+// themselves (Keras's symbolic tensors do).
+bool is_plain_operand(PyObject* o) {
+  return is_plain(o) ||
+         !PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__radd__");
 }
 
 struct Operands {
@@ -47,7 +52,7 @@ Operands operands(PyObject* a, PyObject* b, bool lenient) {
                                               : ConvertOptions{.dtype = dtype});
     } catch (nb::python_error& e) {
       const bool mismatch = e.matches(PyExc_TypeError) || e.matches(PyExc_ValueError);
-      if (is_plain(other) || is_variable(other) || !mismatch) throw;
+      if (is_plain_operand(other) || is_variable(other) || !mismatch) throw;
       return {{}, {}, false};
     }
   }

@@ -1,5 +1,7 @@
 #include "python/tensor_object.h"
 
+#include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -138,6 +140,26 @@ PyMemberDef kMembers[] = {
             "{} is not available for a symbolic tensor ({}): it has no value while the "
             "function is traced. Return it, or use tf.print.",
             what, repr_of(o)));
+}
+
+// Names that people expect of arrays get the advice that TensorFlow gives.
+PyObject* get_attribute(PyObject* o, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(o, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  static constexpr std::string_view kOfArrays[] = {
+      "T", "astype", "clip", "data", "ravel", "reshape", "size", "tolist", "transpose"};
+  const char* asked = PyUnicode_AsUTF8(name);
+  if (!asked ||
+      std::ranges::find(kOfArrays, std::string_view(asked)) == std::end(kOfArrays)) {
+    return nullptr;
+  }
+  PyErr_Clear();
+  return PyErr_Format(
+      PyExc_AttributeError,
+      "%s object has no attribute '%s'. \n        If you are looking for numpy-related "
+      "methods, please run the following:\n        "
+      "tf.experimental.numpy.experimental_enable_numpy_behavior()",
+      is_symbolic(o) ? "SymbolicTensor" : "EagerTensor", asked);
 }
 
 // As NumPy: rank 0 gives a scalar of the dtype's own type.
@@ -336,14 +358,23 @@ PyObject* wrap(Tensor tensor) {
 
 void bind_tensor(PyObject* module) {
   std::vector<PyType_Slot> slots = {
-      {Py_tp_new, slot(refuse_new)},    {Py_tp_dealloc, slot(dealloc)},
-      {Py_tp_traverse, slot(traverse)}, {Py_tp_clear, slot(clear)},
-      {Py_tp_getset, kGetSet},          {Py_tp_members, kMembers},
-      {Py_tp_methods, kMethods},        {Py_tp_repr, slot(repr)},
-      {Py_tp_str, slot(str)},           {Py_tp_hash, slot(hash)},
-      {Py_mp_length, slot(length)},     {Py_nb_bool, slot(truth)},
-      {Py_nb_int, slot(to_int)},        {Py_nb_float, slot(to_float)},
-      {Py_nb_index, slot(to_index)},    {Py_bf_getbuffer, slot(get_buffer)},
+      {Py_tp_new, slot(refuse_new)},
+      {Py_tp_dealloc, slot(dealloc)},
+      {Py_tp_traverse, slot(traverse)},
+      {Py_tp_clear, slot(clear)},
+      {Py_tp_getset, kGetSet},
+      {Py_tp_members, kMembers},
+      {Py_tp_methods, kMethods},
+      {Py_tp_repr, slot(repr)},
+      {Py_tp_str, slot(str)},
+      {Py_tp_hash, slot(hash)},
+      {Py_tp_getattro, slot(get_attribute)},
+      {Py_mp_length, slot(length)},
+      {Py_nb_bool, slot(truth)},
+      {Py_nb_int, slot(to_int)},
+      {Py_nb_float, slot(to_float)},
+      {Py_nb_index, slot(to_index)},
+      {Py_bf_getbuffer, slot(get_buffer)},
   };
   append_operator_slots(slots);
   slots.push_back({0, nullptr});

@@ -13,19 +13,25 @@ from tandem.framework import nest
 _DEVICE = re.compile(r"(?:.*/)?(?:device:)?([A-Za-z_]+):(\d+)$")
 
 
-def device_name(device):
-    """The full name of a logical device: /job:localhost/replica:0/task:0/device:GPU:0."""
+def kind_and_number(device):
+    """What a device's name says: ("GPU", 0)."""
     text = getattr(device, "name", device)
     found = _DEVICE.match(text) if isinstance(text, str) else None
     if found is None:
         raise ValueError(f"{device!r} is not a device. Give a name such as '/GPU:0'.")
-    short = f"/device:{found[1].upper()}:{found[2]}"
+    return found[1].upper(), int(found[2])
+
+
+def device_name(device):
+    """The full name of a logical device: /job:localhost/replica:0/task:0/device:GPU:0."""
+    kind, number = kind_and_number(device)
+    short = f"/device:{kind}:{number}"
     there = [d.name for d in _core.config.list_logical_devices()]
-    if short not in there and found[1].upper() == "CPU":
+    if short not in there and kind == "CPU":
         # As in TensorFlow, where every number of a CPU that is not there is the first one.
         short = "/device:CPU:0"
     if short not in there:
-        raise ValueError(f"Device {text} is not there. Logical devices: {', '.join(there)}.")
+        raise ValueError(f"Device {short} is not there. Logical devices: {', '.join(there)}.")
     return "/job:localhost/replica:0/task:0" + short
 
 

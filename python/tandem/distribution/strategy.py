@@ -203,8 +203,8 @@ class MirroredStrategy(Strategy):
         if not devices:
             raise ValueError("Got an empty `devices` list.")
         names = [run.device_name(d) for d in devices]
-        # As written, in any spelling: what is missing may lie on a device that is there.
-        given = [str(getattr(d, "name", d)).lower().split("/")[-1].removeprefix("device:") for d in devices]
+        # As written: what is missing may lie on a device that is there.
+        given = [run.kind_and_number(d) for d in devices]
         if len(set(given)) != len(given):
             raise ValueError(f"The devices {names} must not have duplicates.")
         super().__init__(StrategyExtended(self, names, True))

@@ -66,7 +66,8 @@ class DeviceSpec:
             text += f"/device:{self._type}:{'*' if self._index is None else self._index}"
         return text
 
-    __str__ = to_string
+    def __str__(self):
+        return repr(self)
 
     def __repr__(self):
         return f"<DeviceSpec({', '.join(f'{k}={v}' for k, v in self._values().items())})>"

@@ -23,27 +23,21 @@ def _info(self):
     return np.finfo(kind) if self.is_floating or self.is_complex else np.iinfo(kind)
 
 
-def _max(self):
-    if self.is_bool or not self.is_numeric:
-        if self.is_bool:
-            return True
-        raise TypeError(f"Cannot find maximum value of {self!r}.")
-    return _info(self).max
+def _extreme(self, which):
+    if self.is_bool or self.is_complex or not self.is_numeric:
+        raise TypeError(f"Cannot find {which}imum value of {self} with type {self}.")
+    return getattr(_info(self), which)
 
 
-def _min(self):
-    if self.is_bool or not self.is_numeric:
-        if self.is_bool:
-            return False
-        raise TypeError(f"Cannot find minimum value of {self!r}.")
-    return _info(self).min
-
-
-def _limits(self, clip_negative=True):
-    low = 0 if clip_negative and self.is_integer else self.min
-    if self.is_floating:
-        return (0 if clip_negative else -1, 1)
-    return (low, self.max)
+def _limits(self):
+    """The values of images and the like: all of an integer dtype from 0, up to 1 for fractions."""
+    if self.is_bool:
+        return (0, True)
+    if self.is_integer:
+        return (0, self.max)
+    if self.name in ("float32", "float64"):
+        return (0, 1)
+    raise ValueError(f"{self} does not have defined limits.")
 
 
 def _from_name(name):
@@ -58,8 +52,8 @@ DType.__int__ = lambda self: _ENUM[self.name]
 DType.as_datatype_enum = property(lambda self: _ENUM[self.name])
 DType.base_dtype = property(lambda self: self)
 DType.is_quantized = property(lambda self: False)
-DType.max = property(_max)
-DType.min = property(_min)
+DType.max = property(lambda self: True if self.is_bool else _extreme(self, "max"))
+DType.min = property(lambda self: _extreme(self, "min"))
 DType.limits = property(_limits)
 DType.is_compatible_with = lambda self, other: _core.as_dtype(other) is self
 DType.is_subtype_of = lambda self, other: other is self

@@ -140,7 +140,8 @@ class Function(_core.FunctionCache):
             return self._python_function(*args, **kwargs)
         if self._type.specs is not None:
             args, kwargs = composites.rebuild(self._type.bind(args, kwargs), _read)
-        return self._body()(*args, **kwargs)
+        # As from a call of the trace: a variable that is returned is read.
+        return composites.rebuild(self._body()(*args, **kwargs), _read_variable)
 
     def _resolve(self, args, kwargs):
         """The trace of a call, as the native side wants it."""
@@ -299,6 +300,10 @@ def _without_self(function):
 
 def _read(leaf, path):
     return _core.convert_to_tensor(leaf.tensor) if isinstance(leaf, Slot) else leaf
+
+
+def _read_variable(leaf, path):
+    return leaf.read_value() if isinstance(leaf, _core.VariableBase) else leaf
 
 
 def _known(tensors):

@@ -395,7 +395,7 @@ class RaggedTensor(CompositeTensor):
 
     def __repr__(self):
         if _core.static_value(self._row_splits) is None:
-            return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
+            return f"tf.RaggedTensor(values={self._values!s}, row_splits={self._row_splits!s})"
         return f"<tf.RaggedTensor {_listing(self)}>"
 
     __hash__ = object.__hash__
@@ -487,12 +487,23 @@ def stack_rows(rows):
 
 
 def _operand(x, like):
-    """The other operand as flat values: of the same rows, one for each row, or a scalar."""
+    """The other operand as flat values: of the same rows, one for each row or for each place in it, or a scalar."""
+    from tandem.ops.check import assert_equal
+
     if isinstance(x, RaggedTensor):
+        if x is not like:
+            for mine, theirs in zip(like.nested_row_splits, x.nested_row_splits):
+                if mine is not theirs:
+                    assert_equal(execute("Cast", mine, dtype="int64"), execute("Cast", theirs, dtype="int64"))
         return x.flat_values
     x = convert_to_tensor(x, like.dtype)
     if x.shape.rank == 2 and x.shape[1] == 1:
         return execute("GatherV2", execute("Reshape", x, [-1]), like.value_rowids())
+    if x.shape.rank == 1 and x.shape[0] != 1 and like.ragged_rank == 1 and like.flat_values.shape.rank == 1:
+        # Right-aligned, as arrays are: one for each place, so that every row must have as many.
+        lengths = execute("Cast", like.row_lengths(), dtype="int64")
+        assert_equal(lengths, execute("Shape", x, out_type="int64"))
+        return execute("Tile", x, execute("Reshape", execute("Size", lengths), [1]))
     return x
 
 

@@ -53,6 +53,20 @@ def _item(self, *args):
     return np.asarray(self).item(*args)
 
 
+def _no_eval(self, feed_dict=None, session=None):
+    raise NotImplementedError(
+        "eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"
+    )
+
+
+def _of_graph(name):
+    raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
+
+
+def _no_consumers():
+    raise NotImplementedError("Tensor.consumers is undefined when eager execution is enabled.")
+
+
 def _copy(self):
     return self
 
@@ -76,7 +90,11 @@ Tensor.__format__ = lambda self, spec: str(self) if self._symbolic else format(s
 Tensor.item = _item
 Tensor.cpu = lambda self: _to(self, "/device:CPU:0")
 Tensor.gpu = lambda self, index=0: _to(self, f"/device:GPU:{index}")
-Tensor.eval = lambda self, feed_dict=None, session=None: self.numpy()
+Tensor.eval = _no_eval
+Tensor.backing_device = property(lambda self: self.device)
+Tensor.op = property(lambda self: _of_graph("op"))
+Tensor.value_index = property(lambda self: _of_graph("value_index"))
+Tensor.consumers = lambda self: _no_consumers()
 Tensor.__tf_tensor__ = lambda self, dtype=None, name=None: _core.convert_to_tensor(self, dtype)
 
 

@@ -54,7 +54,7 @@ def map_fn(
     if not callable(fn):
         raise TypeError(f"The provided function {fn} is not callable. fn must be callable.")
     signature = fn_output_signature if fn_output_signature is not None else dtype
-    if _has_ragged(elems) or _has_ragged(signature):
+    if _rows_differ(elems) or _rows_differ(signature):
         from tandem.ops.ragged_map import ragged_map_fn
 
         return ragged_map_fn(fn, elems, signature)
@@ -65,10 +65,12 @@ def map_fn(
     return _stacked(rows, fn, signature)
 
 
-def _has_ragged(structure):
+def _rows_differ(structure):
     from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
+    from tandem.framework.sparse import SparseTensor, SparseTensorSpec
 
-    return any(isinstance(leaf, (RaggedTensor, RaggedTensorSpec)) for leaf in nest.flatten(structure))
+    kinds = (RaggedTensor, RaggedTensorSpec, SparseTensor, SparseTensorSpec)
+    return any(isinstance(leaf, kinds) for leaf in nest.flatten(structure))
 
 
 def _stacked(rows, fn, signature):

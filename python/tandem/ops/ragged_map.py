@@ -1,11 +1,11 @@
-"""tf.map_fn over the rows of ragged tensors, and with rows of any length as results."""
+"""tf.map_fn over the rows of ragged or sparse tensors, and with such rows as results."""
 
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework import nest
 from tandem.framework.dtypes import int64
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
-from tandem.framework.sparse import SparseTensor, retain
+from tandem.framework.sparse import SparseTensor, SparseTensorSpec, retain
 from tandem.framework.spec import TensorSpec
 from tandem.ops.control_flow import while_loop
 from tandem.ops.tensor_array import TensorArray
@@ -61,6 +61,29 @@ class _Results:
         return RaggedTensor.from_nested_row_lengths(flat, lengths, validate=False)
 
 
+class _SparseResults:
+    """Sparse rows: their parts, of which the index gets the number of the row in front."""
+
+    def __init__(self, spec, count):
+        self.arrays = [TensorArray(spec.dtype, size=count, infer_shape=False)]
+        self.arrays += [TensorArray(int64, size=count, infer_shape=False) for _ in range(3)]
+
+    def write(self, arrays, index, value):
+        parts = [value.values, value.indices, execute("Shape", value.values, out_type=int64), value.dense_shape]
+        return [array.write(index, part) for array, part in zip(arrays, parts)]
+
+    def result(self, arrays):
+        from tandem.ops.array import repeat
+
+        values, indices, counts = (array.concat() for array in arrays[:3])
+        size = execute("Size", counts, out_type=int64)
+        numbers = execute("Range", convert_to_tensor(0, int64), size, convert_to_tensor(1, int64))
+        rows = execute("ExpandDims", repeat(numbers, counts), axis=1)
+        largest = execute("Max", arrays[3].stack(), axis=0)
+        shape = execute("ConcatV2", [execute("ExpandDims", size, axis=0), largest], axis=0)
+        return SparseTensor(execute("ConcatV2", [rows, indices], axis=1), values, shape)
+
+
 def _of_dtype(value, dtype):
     value = convert_to_tensor(value) if _core.is_tensor_like(value) else convert_to_tensor(value, dtype)
     if value.dtype != dtype:
@@ -75,17 +98,25 @@ def _like_row(value):
     """The signature of a row: without one, results are like elems."""
     if isinstance(value, RaggedTensor):
         return RaggedTensorSpec(value.shape[1:], value.dtype, value.ragged_rank - 1)
+    if isinstance(value, SparseTensor):
+        return SparseTensorSpec(value.shape[1:], value.dtype)
     return TensorSpec(None, value.dtype)
+
+
+def _count(value):
+    if isinstance(value, SparseTensor):
+        return value.dense_shape[0]
+    return value.nrows() if isinstance(value, RaggedTensor) else execute("Shape", value, out_type=int64)[0]
 
 
 def ragged_map_fn(fn, elems, signature):
     """fn of each row, the results put together."""
-    flat = [e if isinstance(e, RaggedTensor) else convert_to_tensor(e) for e in nest.flatten(elems)]
+    flat = [e if isinstance(e, (RaggedTensor, SparseTensor)) else convert_to_tensor(e) for e in nest.flatten(elems)]
     if signature is None:
         signature = nest.pack_sequence_as(elems, [_like_row(e) for e in flat])
-    count = flat[0].nrows() if isinstance(flat[0], RaggedTensor) else execute("Shape", flat[0], out_type=int64)[0]
-    count = execute("Cast", count, dtype="int32")
-    results = [_Results(spec, count) for spec in nest.flatten(signature)]
+    count = execute("Cast", _count(flat[0]), dtype="int32")
+    kinds = [_SparseResults if isinstance(spec, SparseTensorSpec) else _Results for spec in nest.flatten(signature)]
+    results = [kind(spec, count) for kind, spec in zip(kinds, nest.flatten(signature))]
 
     def body(i, arrays):
         made = nest.flatten(fn(nest.pack_sequence_as(elems, [row_of(e, i) for e in flat])))

@@ -208,5 +208,5 @@ class TensorArraySpec(TypeSpec):
 
     def __repr__(self):
         return (
-            f"TensorArraySpec({self.element_shape}, {self.dtype!r}, {self.dynamic_size}, {self.infer_shape})"
+            f"TensorArraySpec({self.element_shape!r}, {self.dtype!r}, {self.dynamic_size}, {self.infer_shape})"
         )

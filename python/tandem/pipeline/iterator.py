@@ -184,7 +184,7 @@ class _OneElementSpec(TypeSpec):
         return hash(type(self))
 
     def __repr__(self):
-        return f"{type(self).__name__}({self._element_spec!r})"
+        return f"{type(self).__name__}({self._element_spec!r},)"
 
 
 class OptionalSpec(_OneElementSpec):
