@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,8 @@ constexpr int kSteps = 20;
 struct Training {
   std::vector<td::Variable> weights;
   td::optimizers::Adam adam{{.learning_rate = 1e-6}};
-  td::TypedFunction<td::Tensor(td::Tensor)> step;
   td::Tensor x;
+  std::optional<td::TypedFunction<td::Tensor(td::Tensor)>> step;
 
   Training(int64_t variables, int64_t elements) {
     for (int64_t i = 0; i < variables; ++i) {
@@ -55,7 +56,7 @@ struct Training {
     });
     for (int i = 0; i < 3; ++i) run();
   }
-  void run() const { step(x).wait(); }
+  void run() const { (*step)(x).wait(); }
 
   /// Seconds of the updates of `kSteps` steps.
   double update_seconds() const {

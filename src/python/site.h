@@ -12,7 +12,7 @@ namespace tandem::python {
 /// ever; null where there is none. Needs the interpreter lock.
 const char* user_site();
 
-/// The same place for a node that is traced (set_location_provider); null without the
+/// The same place for a node that is traced (set_location_provider), with or without the
 /// interpreter lock.
 std::shared_ptr<const SourceLocation> user_location();
 
