@@ -85,7 +85,9 @@ class Nursery:
             "KERAS_BACKEND": "tensorflow",
             "KERAS_HOME": self._home.name,
             "OPENBLAS_NUM_THREADS": "1",
-            "PYTHONPATH": os.pathsep.join([str(package), str(HERE / "stand-ins")]),
+            "PYTHONPATH": os.pathsep.join(
+                [str(package), str(HERE / "stand-ins"), *filter(None, [os.environ.get("PYTHONPATH")])]
+            ),
         }
         self._process = subprocess.Popen(
             [python, HERE / "nursery.py"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

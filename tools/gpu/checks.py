@@ -1,0 +1,70 @@
+"""The checks by name. Each is made to take at most eight minutes on a machine with 16 cores and one H200."""
+
+from runners import Acceptance, Bench, Examples, Keras, Programs, Pytest, sanitizer
+
+# Values against the CPU: products in full precision, and no GPU is no success.
+EXACT = {"TANDEM_TF32": "0", "TANDEM_TEST_NEEDS_GPU": "1"}
+RTX_3080 = {"TANDEM_GPU_MEMORY_MB": "10240", "TANDEM_EMULATED_MEMORY_MB": "10240"}
+OP_VALUES, OP_GRADIENTS, OP_FUNCTIONS = "Gpu.*:Emulated.*", "*GpuGradient.*", "*GpuTraced.*"
+OP_PARTS = 3
+SANITIZER_PARTS = 4
+PYTHON_PARTS = 3
+LAYERS = (
+    ("layers-1", ["layers/activations", "layers/attention", "layers/convolutional"]),
+    ("layers-2", ["layers/core", "layers/merging", "layers/normalization", "layers/pooling"]),
+    ("layers-3", ["layers/regularization", "layers/reshaping", "layers/rnn"]),
+)
+
+
+def ops(part):
+    return Programs(f"every op of the table against the CPU, part {part + 1} of {OP_PARTS}", [("op_test", OP_VALUES)], part, OP_PARTS, EXACT)
+
+
+def sanitized(tool, part, of):
+    what = f"op tests under compute-sanitizer's {tool}, part {part + 1} of {of}"
+    return Programs(what, [("op_test", OP_VALUES)], part, of, EXACT, sanitizer(tool))
+
+
+def steps(what, cases):
+    return Bench(f"training steps beside PyTorch and JAX: {what}", "bench/gpu/run.py", ("--cases", cases, "--rounds", "5"))
+
+
+CHECKS = {
+    # Tests that read files beside their sources, or start programs by their place in the build, stay at home.
+    "host": Programs("the plugin's host logic, and that all kernels compile", [("cuda_host_test", "-CudaDoctor.*:Nvtx.*")]),
+    "device": Programs("memory, streams, captured steps and errors of the device", ["cuda_device_test"], environment=EXACT),
+    **{f"ops-{i + 1}": ops(i) for i in range(OP_PARTS)},
+    "gradients": Programs("gradients of every op against the CPU", [("op_test", OP_GRADIENTS)], environment=EXACT),
+    "functions": Programs(
+        "every op in a compiled function, and the tests of functions, loops and training",
+        [("op_test", OP_FUNCTIONS), "function_test", "control_flow_test", ("cpu_train_test", "TracedOptimizer.*:MixedPrecision.*:LossScale.*"), ("fused_test", "*EveryDevice*")],
+        environment=EXACT,
+    ),
+    "graphs": Programs(
+        "random graphs across the CPU and the GPU",
+        ["planned_graph_test", ("branches_test", "RandomBranches.*")],
+        environment=EXACT,
+    ),
+    "examples": Examples(
+        "the programs under examples/", ("custom_loop", "pipeline", "train_mlp", "demo"), ("cpu_and_gpu.py", "mirrored.py")
+    ),
+    **{
+        f"python-{i + 1}": Pytest(f"tests of the Python package, part {i + 1} of {PYTHON_PARTS}", i, PYTHON_PARTS)
+        for i in range(PYTHON_PARTS)
+    },
+    "acceptance": Acceptance("the acceptance scripts", "*"),
+    "acceptance-10gb": Acceptance("the acceptance scripts with the memory of an RTX 3080", "*", RTX_3080),
+    **{f"keras-{name}": Keras(f"Keras's own tests: {', '.join(only)}", only) for name, only in LAYERS},
+    "keras-losses": Keras("Keras's own tests: losses and metrics", ["losses/", "metrics/"]),
+    "keras-optimizers": Keras("Keras's own tests: optimizers", ["optimizers/"]),
+    "keras-trainers": Keras("Keras's own tests: trainers", ["trainers/"]),
+    **{f"memcheck-{i + 1}": sanitized("memcheck", i, SANITIZER_PARTS) for i in range(SANITIZER_PARTS)},
+    **{f"{tool}-{i + 1}": sanitized(tool, i, 2) for tool in ("racecheck", "initcheck", "synccheck") for i in range(2)},
+    "bench-small": steps("MLPs, CNN, LSTM", "mlp,cnn_b64,lstm_b32"),
+    "bench-transformer": steps("transformers", "transformer_b8,transformer_512_b8"),
+    "bench-gpt2": steps("GPT-2", "gpt2_b8_bf16"),
+    "bench-resnet50-tf32": steps("ResNet-50 in TF32", "resnet50_b128_tf32"),
+    "bench-resnet50-bf16": steps("ResNet-50 in bfloat16", "resnet50_b128_bf16"),
+    "bench-ops": Bench("single ops and their share of what the GPU can do", "bench/gpu/ops.py", ("--rounds", "5")),
+    "bench-fit": Bench("fit of Keras models beside JAX and PyTorch", "bench/fit/run.py", ("--device", "gpu", "--peers", "jax,torch", "--cases", "fit", "--rounds", "5")),
+}
