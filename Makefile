@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-python test-keras test-asan test-tsan bench-eager bench-step bench-fit bench-gpu bench-python gpu-pack format check docs release clean
+.PHONY: help setup build demo test test-python test-keras test-asan test-tsan bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -71,6 +71,10 @@ gpu-%: ## gpu-NAME: one check on a GPU machine; tools/gpu/check --list names the
 bench-python: ## small eager ops from Python beside PyTorch and TensorFlow
 	@$(MAKE) --no-print-directory build PRESET=release TARGETS=tandem_python
 	@bench/python/run.py $(ARGS)
+
+bench-loops: ## loops of data-dependent length and their gradients beside TensorFlow and JAX (ARGS="--cases=gradient")
+	@$(MAKE) --no-print-directory build PRESET=release TARGETS=tandem_python
+	@bench/loops/run.py $(ARGS)
 
 format: setup ## rewrite all C++ files with clang-format
 	@tools/check-format --fix

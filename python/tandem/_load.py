@@ -18,10 +18,16 @@ if "OMP_WAIT_POLICY" not in os.environ and "GOMP_SPINCOUNT" not in os.environ:
 _given = {name: os.environ.get(name) for name in _wanted}
 os.environ.update(_wanted)
 try:
-    from tandem import _core  # noqa: F401
+    from tandem import _core
 finally:
     for _name, _value in _given.items():
         if _value is None:
             del os.environ[_name]
         else:
             os.environ[_name] = _value
+
+# Lines of the user's program are named in profiles and errors; these are not the user's.
+_package = os.path.dirname(__file__)
+_core.set_library_folders(
+    [folder + os.sep for folder in {_package, os.path.realpath(_package), os.path.dirname(os.__file__)}]
+)

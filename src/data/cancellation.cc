@@ -2,17 +2,9 @@
 
 #include <chrono>
 
-#include "base/recorder.h"
 #include "tandem/error.h"
 
 namespace tandem::data {
-
-namespace {
-
-constexpr int64_t kPollNs = 50'000'000;
-thread_local InterruptScope* t_interrupt = nullptr;
-
-}  // namespace
 
 void Cancellation::throw_cancelled() { throw CancelledError("Iterator was cancelled."); }
 
@@ -56,35 +48,16 @@ Cancellation::Registration::~Registration() {
   owner_->callbacks_.erase(place_);
 }
 
-InterruptScope::InterruptScope(std::function<void()> check)
-    : check_(std::move(check)), previous_(t_interrupt), last_ns_(recorder::now_ns()) {
-  t_interrupt = this;
-}
-InterruptScope::~InterruptScope() { t_interrupt = previous_; }
-
-void poll_interrupt() {
-  if (t_interrupt && (++t_interrupt->calls_ & 31u) == 0) poll_interrupt_now();
-}
-
-void poll_interrupt_now() {
-  InterruptScope* const scope = t_interrupt;
-  if (!scope) return;
-  const int64_t now = recorder::now_ns();
-  if (now - scope->last_ns_ < kPollNs) return;
-  scope->last_ns_ = now;
-  scope->check_();
-}
-
 void wait_until(std::condition_variable& variable, std::unique_lock<std::mutex>& lock,
                 const Cancellation& cancellation, const std::function<bool()>& ready) {
   for (;;) {
     cancellation.check();
     if (ready()) return;
-    if (!t_interrupt) {
+    if (!InterruptScope::wakes_itself()) {
       variable.wait(lock);
       continue;
     }
-    variable.wait_for(lock, std::chrono::nanoseconds(kPollNs));
+    variable.wait_for(lock, std::chrono::nanoseconds(InterruptScope::kPeriodNs));
     lock.unlock();
     poll_interrupt_now();
     lock.lock();

@@ -1,7 +1,7 @@
 // Cancellation: tells the threads of a pipeline to stop, and wakes those that wait. A
 // stage with threads gives its inputs a child of its own, so that it can be taken down
-// alone. Interrupts (Ctrl-C) are asked for where a thread waits or goes round often. Any
-// thread.
+// alone. Ctrl-C is asked for where a thread waits or goes round often (base/interrupt.h).
+// Any thread.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,8 @@
 #include <memory>
 #include <mutex>
 #include <vector>
+
+#include "base/interrupt.h"
 
 namespace tandem::data {
 
@@ -24,6 +26,13 @@ class Cancellation {
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   void check() const {
     if (cancelled()) throw_cancelled();
+  }
+  /// For the threads of a stage: their work ends when this is cancelled, wherever it
+  /// polls.
+  InterruptScope ends_work() const {
+    return InterruptScope([](void* c) { static_cast<const Cancellation*>(c)->check(); },
+                          const_cast<Cancellation*>(this),
+                          InterruptScope::Waiting::kWakes);
   }
   /// Runs the callbacks on the calling thread.
   void cancel();
@@ -50,28 +59,6 @@ class Cancellation {
   std::list<std::function<void()>> callbacks_;         // guarded by mutex_
   std::vector<std::weak_ptr<Cancellation>> children_;  // guarded by mutex_
 };
-
-/// While it lives, poll_interrupt() on this thread calls `check` now and then; what it
-/// throws ends the call that waits.
-class InterruptScope {
- public:
-  explicit InterruptScope(std::function<void()> check);
-  InterruptScope(const InterruptScope&) = delete;
-  InterruptScope& operator=(const InterruptScope&) = delete;
-  ~InterruptScope();
-
- private:
-  friend void poll_interrupt();
-  friend void poll_interrupt_now();
-  std::function<void()> check_;
-  InterruptScope* previous_;
-  int64_t last_ns_;
-  uint32_t calls_ = 0;
-};
-/// Cheap: looks at the clock every few calls.
-void poll_interrupt();
-/// The same without counting calls; for threads that wait.
-void poll_interrupt_now();
 
 /// Waits for the condition; throws CancelledError, or what an interrupt throws.
 /// Registrations of `cancellation` must notify the variable.

@@ -71,6 +71,7 @@ class ParallelMap final : public Cursor {
   }
 
   void work() {
+    const InterruptScope ends = cancellation_->ends_work();
     try {
       Element given;
       while (SlotPtr slot = take(given)) {

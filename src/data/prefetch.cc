@@ -67,6 +67,7 @@ class Ahead final : public Cursor {
   }
 
   void work() {
+    const InterruptScope ends = cancellation_->ends_work();
     try {
       while (produce()) {
       }

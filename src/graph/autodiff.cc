@@ -6,6 +6,7 @@
 
 #include "graph/autodiff_control_flow.h"
 #include "graph/dim_names.h"
+#include "graph/location_scope.h"
 #include "graph/rewriter.h"
 #include "graph/states.h"
 #include "graph/subgraph.h"
@@ -163,6 +164,7 @@ std::vector<Gradient> backpropagate(Tracer& forward, std::span<const Seed> seeds
       needs[k] = node.inputs[k].defined() && activity.active(node.inputs[k]);
     }
     const std::span<const bool> needed(needs.get(), node.inputs.size());
+    const LocationScope line(node.location);
     const std::vector<Gradient> results =
         node.op
             ? call_gradient(*node.op, node.attrs.ref(), inputs, outputs, output_grads,

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "device/runtime.h"
+#include "graph/loop_reads.h"
 #include "graph/rewriter.h"
 #include "ops/tensor_list.h"
 #include "tensor/variable_impl.h"
@@ -225,6 +226,8 @@ ControlFlowNode add_while(Tracer& outer, Subgraph& condition, Subgraph& body,
   }
   body.close();
   condition.close();
+  read_before_loop(outer, body, written);
+  read_before_loop(outer, condition, written);
   for (const auto& c : body.captures) table.add_capture(c, 1, variables.size());
   for (const auto& c : condition.captures) table.add_capture(c, 0, variables.size());
   Node node;

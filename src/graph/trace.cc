@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "device/runtime.h"
+#include "graph/location_scope.h"
 #include "graph/next_name.h"
 #include "op/placement.h"
 #include "ops/random_seed.h"
@@ -22,6 +23,7 @@ namespace tandem {
 namespace {
 std::atomic<uint64_t> g_traces{0};
 std::atomic<LocationProvider> g_locations{nullptr};
+thread_local std::shared_ptr<const SourceLocation> t_location;  // see LocationScope
 thread_local std::string t_names;
 thread_local std::string t_next;  // see graph/next_name.h
 
@@ -44,6 +46,12 @@ namespace {
 }  // namespace
 
 void set_location_provider(LocationProvider provider) { g_locations = provider; }
+
+LocationScope::LocationScope(std::shared_ptr<const SourceLocation> location)
+    : before_(t_location) {
+  if (location) t_location = std::move(location);
+}
+LocationScope::~LocationScope() { t_location = std::move(before_); }
 
 void name_next_op(std::string name) {
   if (current_tracer()) t_next = std::move(name);
@@ -186,7 +194,9 @@ void Tracer::annotate(Node& node) {
   if (const DeviceSpec* spec = current_device_spec()) {
     if (!spec->empty()) node.device = spec->str();
   }
-  if (LocationProvider provider = g_locations.load(std::memory_order_relaxed)) {
+  if (t_location) {
+    node.location = t_location;
+  } else if (LocationProvider provider = g_locations.load(std::memory_order_relaxed)) {
     node.location = provider();
   }
 }

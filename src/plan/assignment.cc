@@ -11,12 +11,35 @@
 #include "op/host_function.h"
 #include "op/placement.h"
 #include "plan/copy_policy.h"
+#include "plan/list_devices.h"
 #include "tandem/device.h"
 #include "tensor/variable_impl.h"
 
 namespace tandem {
 
 namespace {
+
+bool is_flag_or_count(const ValueInfo& info) {
+  return (is_integer(info.dtype) || info.dtype == DType::kBool) &&
+         info.shape.is_known() && info.shape.num_elements() == 1;
+}
+
+bool uses_parameter(const Graph& graph, size_t number) {
+  const ValueRef p{graph.parameters()[number], 0};
+  const auto is = [p](ValueRef v) { return v == p; };
+  return std::any_of(graph.results().begin(), graph.results().end(), is) ||
+         std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) {
+           return std::any_of(n.inputs.begin(), n.inputs.end(), is);
+         });
+}
+
+// What only a loop's condition looks at is brought to the host once, not in every turn.
+bool belongs_to_condition(const Graph& graph, const Node& n, size_t input) {
+  return n.kind == Node::Kind::kWhile && input >= static_cast<size_t>(n.carried) &&
+         is_flag_or_count(graph.info(n.inputs[input])) &&
+         uses_parameter(*n.subgraphs[0], input) &&
+         !uses_parameter(*n.subgraphs[1], input);
+}
 
 bool is_small_host_value(const ValueInfo& info) {
   return (is_integer(info.dtype) || info.dtype == DType::kBool) &&
@@ -25,8 +48,8 @@ bool is_small_host_value(const ValueInfo& info) {
 
 class Assigner {
  public:
-  Assigner(const Graph& graph, const std::vector<Device*>& parameter_devices)
-      : graph_(graph), cpu_(Runtime::get().cpu()) {
+  Assigner(const Graph& graph, const std::vector<Device*>& parameter_devices, bool nested)
+      : graph_(graph), cpu_(Runtime::get().cpu()), nested_(nested) {
     const auto n = static_cast<size_t>(graph.size());
     result_.devices.assign(n, nullptr);
     result_.reasons.assign(n, "");
@@ -108,10 +131,17 @@ class Assigner {
     }
     if (host_function(*n.op)) {
       set(i, &cpu_, "a function of the host");
+      if (is_list_op(*n.op)) assign_list(i, n);
       return;
     }
     if (n.device.empty() && stays_on_host(n)) {
       set(i, &cpu_, "small integers stay on the host");
+      return;
+    }
+    // As in TensorFlow, whose GPU kernels keep such integers in host memory: the host
+    // asks for them in every turn of a loop.
+    if (is_counter(i, n)) {
+      set(i, &cpu_, "counters and predicates of host values stay on the host");
       return;
     }
     NodeSignature s;
@@ -137,6 +167,39 @@ class Assigner {
     return std::all_of(n.outputs.begin(), n.outputs.end(), is_small_host_value);
   }
 
+  bool is_counter(int32_t i, const Node& n) const {
+    if (!std::all_of(n.outputs.begin(), n.outputs.end(), is_flag_or_count)) return false;
+    const auto& results = graph_.results();
+    const auto mine = [i](ValueRef v) { return v.node == i; };
+    if (!nested_ && std::any_of(results.begin(), results.end(), mine)) return false;
+    return stays_on_host(n);
+  }
+
+  // Elements stay where they are: in a list that has a device already, or where the first
+  // one is made. Null: nothing has been put into it.
+  void assign_list(int32_t i, const Node& n) {
+    Device* device = nullptr;
+    for (ValueRef v : n.inputs) {
+      if (!v.defined() || graph_.info(v).dtype != DType::kVariant) continue;
+      if (!device) device = result_.of(v);
+    }
+    const int from = element_input(*n.op), to = element_output(*n.op);
+    if (!device && from >= 0) {
+      const ValueRef item = n.inputs[static_cast<size_t>(from)];
+      device = item.defined() ? result_.of(item) : nullptr;
+      if (item.defined() && !device) device = &cpu_;
+    }
+    auto& outputs = result_.outputs[static_cast<size_t>(i)];
+    outputs.assign(n.outputs.size(), &cpu_);
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      if (n.outputs[o].dtype == DType::kVariant) {
+        outputs[o] = device;
+      } else if (static_cast<int>(o) == to && device) {
+        outputs[o] = device;
+      }
+    }
+  }
+
   // Operands stay where they are; results are where the first branch makes them, carried
   // values where they begin.
   void assign_control_flow(int32_t i, const Node& n) {
@@ -147,13 +210,14 @@ class Assigner {
       const ValueRef v = n.inputs[k];
       const ValueInfo& info = graph_.info(v);
       Device* d = info.state ? nullptr : result_.of(v);
-      if (!d && !info.state) {
-        const bool host = is_small_host_value(info) || info.dtype == DType::kVariant ||
-                          info.dtype == DType::kString;
+      if (!d && !info.state && info.dtype != DType::kVariant) {
+        const bool host = is_small_host_value(info) || info.dtype == DType::kString;
         d = host ? &cpu_ : Runtime::get().by_priority()[0];
       }
+      if (belongs_to_condition(graph_, n, k)) d = &cpu_;
       operands.push_back(d);
     }
+    find_lists(n, operands);
     auto& outputs = result_.outputs[static_cast<size_t>(i)];
     outputs.assign(n.outputs.size(), &cpu_);
     if (n.kind == Node::Kind::kWhile) {
@@ -162,20 +226,42 @@ class Assigner {
     }
     for (size_t branch = n.subgraphs.size(); branch-- > 0;) {
       const Graph& g = *n.subgraphs[branch];
-      const Assignment inner = assign_devices(g, operands);
+      const Assignment inner = assign_devices(g, operands, true);
       for (size_t k = 0; k < outputs.size(); ++k) {
         const ValueRef v = g.results()[k];
         if (!v.defined()) continue;
         Device* d = inner.of(v);
-        if (!d)
+        if (!d && g.info(v).dtype != DType::kVariant)
           d = is_small_host_value(g.info(v)) ? &cpu_ : Runtime::get().by_priority()[0];
-        outputs[k] = d;
+        if (d) outputs[k] = d;
       }
+    }
+  }
+
+  // Lists that begin empty have the device of what the body puts into them.
+  void find_lists(const Node& n, std::vector<Device*>& operands) {
+    const auto carried = static_cast<size_t>(n.carried);
+    bool open = false;
+    for (size_t k = 0; n.kind == Node::Kind::kWhile && k < carried; ++k) {
+      open |= !operands[k] && !graph_.info(n.inputs[k]).state;
+    }
+    if (open) {
+      const Graph& body = *n.subgraphs[1];
+      const Assignment inner = assign_devices(body, operands, true);
+      for (size_t k = 0; k < carried; ++k) {
+        if (operands[k] || graph_.info(n.inputs[k]).state) continue;
+        operands[k] = inner.of(body.results()[k]);
+      }
+    }
+    const size_t first = n.inputs.size() - operands.size();
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (!operands[k] && !graph_.info(n.inputs[first + k]).state) operands[k] = &cpu_;
     }
   }
 
   const Graph& graph_;
   Device& cpu_;
+  const bool nested_;
   bool several_ = false;
   Assignment result_;
 };
@@ -183,8 +269,8 @@ class Assigner {
 }  // namespace
 
 Assignment assign_devices(const Graph& graph,
-                          const std::vector<Device*>& parameter_devices) {
-  return Assigner(graph, parameter_devices).run();
+                          const std::vector<Device*>& parameter_devices, bool nested) {
+  return Assigner(graph, parameter_devices, nested).run();
 }
 
 void node_signature(const Graph& graph, const Node& node, Device* device,
@@ -237,7 +323,7 @@ class CopyInserter {
           v = at(v);
           continue;
         }
-        Device& to = target(n, i);
+        Device& to = target(n, i, k);
         // The host reads a predicate to choose a branch: there is no other way.
         if (Device* have = old_.of(v); have != &to && !n.has_subgraphs()) {
           check_planned_copy(policy_, n, static_cast<int>(k), from_.info(n.inputs[k]),
@@ -265,9 +351,16 @@ class CopyInserter {
     new_.reasons.push_back(std::move(reason));
     new_.outputs.push_back(std::move(outputs));
   }
-  Device& target(const Node& n, int32_t i) const {
-    const bool control = n.has_subgraphs();
-    return control ? Runtime::get().cpu() : *old_.devices[static_cast<size_t>(i)];
+  Device& target(const Node& n, int32_t i, size_t k) const {
+    if (n.has_subgraphs()) return Runtime::get().cpu();
+    if (is_element(n, k)) {
+      Device* d = old_.of({i, 0});
+      return d ? *d : Runtime::get().cpu();
+    }
+    return *old_.devices[static_cast<size_t>(i)];
+  }
+  static bool is_element(const Node& n, size_t k) {
+    return n.op && element_input(*n.op) == static_cast<int>(k);
   }
   bool needs_copy(const Node& n, int32_t i, size_t k) const {
     const ValueRef v = n.inputs[k];
@@ -276,8 +369,9 @@ class CopyInserter {
     if (!have) return false;
     if (n.has_subgraphs()) {
       // The predicate is read by the host; operands stay where they are.
-      return k == 0 && n.kind != Node::Kind::kWhile && n.kind != Node::Kind::kCall &&
-             !have->is_host();
+      if (have->is_host()) return false;
+      return n.kind == Node::Kind::kWhile ? belongs_to_condition(from_, n, k)
+                                          : k == 0 && n.kind != Node::Kind::kCall;
     }
     if (n.kind == Node::Kind::kCopy) return false;
     if (n.kind == Node::Kind::kOp) {
@@ -287,7 +381,8 @@ class CopyInserter {
       // runs.
       if (def.host && !host_function(*n.op)) return false;
     }
-    Device* want = old_.devices[static_cast<size_t>(i)];
+    Device* want = &target(n, i, k);
+    if (is_element(n, k)) return want != have && !(want->is_host() && have->is_host());
     // Work of a device is recorded with fixed addresses; arguments come and go, so they
     // go through a slot of the plan's own.
     if (from_.node(v.node).kind == Node::Kind::kParameter && !have->is_host())

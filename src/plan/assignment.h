@@ -27,10 +27,13 @@ struct Assignment {
   }
 };
 
-/// `parameter_devices`: where the arguments are. Throws InvalidArgumentError when a scope
-/// cannot be satisfied and soft placement is off.
+/// `parameter_devices`: where the arguments are; of lists, where their elements are.
+/// `nested`: a sub-graph, whose results are nobody's but the control flow's around it.
+/// Throws InvalidArgumentError when a scope cannot be satisfied and soft placement is
+/// off.
 Assignment assign_devices(const Graph& graph,
-                          const std::vector<Device*>& parameter_devices);
+                          const std::vector<Device*>& parameter_devices,
+                          bool nested = false);
 
 /// The graph with a copy for each value that is needed on another device than its own,
 /// once per device; the assignment is extended accordingly. Throws what the policy says

@@ -56,6 +56,11 @@ std::string dimensions_text(const Graph& graph) {
   return text;
 }
 
+// Without folders: lines of a program are told apart by the file's name.
+std::string location_text(const SourceLocation& at) {
+  return fmt::format("{}:{}", at.file.substr(at.file.rfind('/') + 1), at.line);
+}
+
 void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
   const Graph& g = *planned.graph;
   const Plan& p = planned.plan;
@@ -115,6 +120,7 @@ void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
       text += "  waits for";
       for (int32_t w : s.waits) text += fmt::format(" {}", w);
     }
+    if (n.location) text += fmt::format("  at {}", location_text(*n.location));
     text += "\n";
     for (const auto& sub : planned.subplans[static_cast<size_t>(s.node)]) {
       explain_into(*sub, indent + 6, text);

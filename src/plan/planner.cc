@@ -10,7 +10,7 @@ namespace tandem {
 Planner::Planner(const Graph& graph, const std::vector<Device*>& parameter_devices,
                  const PlanOptions& options, const std::vector<Device*>& result_devices)
     : options_(options), nested_(!result_devices.empty()) {
-  assignment_ = assign_devices(graph, parameter_devices);
+  assignment_ = assign_devices(graph, parameter_devices, nested_);
   graph_ = insert_copies(graph, assignment_, options.copies);
   find_views();
   separate_results(result_devices);

@@ -7,6 +7,7 @@
 #include "python/convert.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/interrupt.h"
 #include "python/tensor_object.h"
 #include "run/inline_graph.h"
 
@@ -27,7 +28,7 @@ nb::object call(PyCompiled& self, nb::handle arguments) {
   if (current_tracer()) {
     results = inline_graph(function->function().graph(), given);
   } else {
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     results = function->call(given);
   }
   nb::list list;

@@ -14,6 +14,7 @@
 #include "python/call_key.h"
 #include "python/compiled.h"
 #include "python/errors.h"
+#include "python/interrupt.h"
 #include "python/site.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
@@ -176,7 +177,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     std::vector<Tensor> results;
     {
       const SiteScope site;
-      const nb::gil_scoped_release unlocked;
+      const Interruptible unlocked;
       results = entry->compiled->call(inputs);
     }
     return pack(entry->results.ptr(), results).release().ptr();

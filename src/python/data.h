@@ -41,10 +41,6 @@ std::vector<data::Component> to_components(nb::handle list);
 /// KeyboardInterrupt and the like go on as they are.
 [[noreturn]] void throw_as_pipeline_error(nb::python_error& error);
 
-/// For data::InterruptScope: throws what a signal handler of Python raised. Without the
-/// interpreter lock.
-void check_signals();
-
 void bind_data_functions(nb::module_& data);
 void bind_data_stages(nb::module_& data);
 void bind_data_iterator(nb::module_& data);

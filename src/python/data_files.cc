@@ -2,9 +2,9 @@
 #include <nanobind/stl/string.h>
 
 #include "base/record_file.h"
-#include "data/cancellation.h"
 #include "data/element_file.h"
 #include "python/data.h"
+#include "python/interrupt.h"
 
 namespace tandem::python {
 
@@ -14,12 +14,11 @@ using data::Dataset;
 
 // Writes all elements; returns how many there were.
 int64_t save(const Dataset& dataset, const std::string& path) {
-  const nb::gil_scoped_release unlocked;
+  const Interruptible unlocked;
   data::ElementFileWriter writer(path);
   data::Iterator iterator(dataset);
   data::Element element;
   int64_t count = 0;
-  const data::InterruptScope interrupts(check_signals);
   for (; iterator.next(element); ++count) writer.write(element);
   writer.close();
   return count;

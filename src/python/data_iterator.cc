@@ -14,6 +14,7 @@
 #include "python/casters.h"
 #include "python/data.h"
 #include "python/errors.h"
+#include "python/interrupt.h"
 #include "train/batch_source.h"
 
 namespace tandem::python {
@@ -27,7 +28,7 @@ std::set<PyIterator*> g_live;  // guarded by g_live_mutex
 // Called without the interpreter lock.
 template <class Body>
 auto interruptible(const Body& body) {
-  const data::InterruptScope scope(check_signals);
+  const InterruptScope scope(check_signals);
   return body();
 }
 
@@ -153,11 +154,6 @@ nb::object reduce(const data::Dataset& dataset, nb::handle initial,
 }
 
 }  // namespace
-
-void check_signals() {
-  const nb::gil_scoped_acquire locked;
-  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
 
 void bind_data_iterator(nb::module_& data) {
   nb::class_<PyIterator, train::BatchSource>(data, "Iterator",

@@ -14,6 +14,7 @@
 #include "python/convert_parts.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/interrupt.h"
 #include "python/numpy_api.h"
 #include "python/tensor_object.h"
 #include "tensor/transfer.h"
@@ -58,7 +59,7 @@ Tensor rows_of(nb::handle value) {
 std::shared_ptr<ArraySource> make_array_source(nb::list arrays, int64_t batch_size) {
   std::vector<Tensor> tensors;
   for (nb::handle a : arrays) tensors.push_back(rows_of(a));
-  const nb::gil_scoped_release unlocked;
+  const Interruptible unlocked;
   return std::make_shared<ArraySource>(
       std::make_shared<const data::ArrayRows>(std::move(tensors)), batch_size);
 }
@@ -87,7 +88,7 @@ nb::object next_batch(BatchSource& source) {
   std::vector<Tensor> batch;
   bool any = false;
   {
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     any = source.next(batch);
   }
   if (!any) return nb::none();
@@ -97,7 +98,7 @@ nb::object next_batch(BatchSource& source) {
 void append(OutputRows& rows, nb::list tensors) {
   std::vector<Tensor> list;
   for (nb::handle t : tensors) list.push_back(to_tensor(t.ptr()));
-  const nb::gil_scoped_release unlocked;
+  const Interruptible unlocked;
   rows.append(std::move(list));
 }
 
@@ -117,7 +118,7 @@ nb::tuple run(StepLoop& loop, int64_t executions, int64_t steps_per_execution,
     limits.watched = watched;
     StepLoop::Outcome part;
     {
-      const nb::gil_scoped_release unlocked;
+      const Interruptible unlocked;
       part = loop.run(limits);
     }
     all.executions += part.executions;
@@ -160,7 +161,7 @@ void bind_fit(nb::module_& m) {
       .def("collected", [](StepLoop& l) {
         std::vector<Tensor> made;
         {
-          const nb::gil_scoped_release unlocked;
+          const Interruptible unlocked;
           made = l.collected();
         }
         return wrap_all(made);

@@ -9,6 +9,7 @@
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/gradient_object.h"
+#include "python/interrupt.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
 #include "run/tape.h"
@@ -72,7 +73,7 @@ nb::list tape_gradient(PyTape& self, nb::list targets, nb::list sources, bool ze
     options.output_gradients = tensors_of(output_gradients);
   std::vector<Gradient> result;
   {
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     result = self.started().gradient(of, from, options);
   }
   nb::list list;
@@ -107,7 +108,7 @@ nb::list run_custom_gradient(nb::callable forward, nb::list inputs) {
   };
   std::vector<Tensor> outputs;
   {
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     outputs = custom_gradient(function, given);
   }
   return wrap_all(outputs);
@@ -126,7 +127,7 @@ nb::list run_recompute_grad(nb::callable function, nb::list inputs) {
   };
   std::vector<Tensor> outputs;
   {
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     outputs = recompute_grad(run, given);
   }
   return wrap_all(outputs);
@@ -174,7 +175,7 @@ void bind_gradients(nb::module_& m) {
             const Source from = source_of(source);
             Tensor result;
             {
-              const nb::gil_scoped_release unlocked;
+              const Interruptible unlocked;
               result = batch ? t.started().batch_jacobian(of, from, unconnected_of(zero))
                              : t.started().jacobian(of, from, unconnected_of(zero));
             }
@@ -195,7 +196,7 @@ void bind_gradients(nb::module_& m) {
         const Tensor of = to_tensor(target.ptr());
         Tensor result;
         {
-          const nb::gil_scoped_release unlocked;
+          const Interruptible unlocked;
           result = a.accumulator->jvp(of, unconnected_of(zero));
         }
         return nb::steal(wrap(std::move(result)));

@@ -9,12 +9,14 @@
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/execute.h"
+#include "python/graph_scopes.h"
 #include "python/numpy_api.h"
 #include "python/operators.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
 #include "tandem/ops/array.h"
 #include "tandem/ops/elementwise.h"
+#include "tandem/ops/indexing.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem::python {
@@ -44,11 +46,32 @@ bool is_mask(PyObject* key) {
   return true;
 }
 
-// One number of begin, end or strides: known now, or a scalar tensor.
+// One number of begin, end or strides: known now, or a scalar tensor plus that number.
 struct Bound {
   int64_t value = 0;
   Tensor tensor;
 };
+
+bool bit(int64_t mask, size_t i) { return (mask >> i & 1) != 0; }
+int64_t without_bit(int64_t mask, size_t i) {
+  const int64_t below = (int64_t{1} << i) - 1;
+  return (mask & below) | (mask >> 1 & ~below);
+}
+
+// x[..., index, ...] along an axis, for an index that is known only when the graph runs:
+// it is an input like any other then, where a slice would need a plan for each.
+Tensor take_row(const Tensor& x, Tensor index, int64_t axis) {
+  const int64_t known = x.shape()[static_cast<int>(axis)];
+  const Tensor count =
+      known != kUnknownDim
+          ? scalar(Scalar(known), index.dtype())
+          : cast(gather(shape(x), scalar(Scalar(axis), DType::kInt64)), index.dtype());
+  const Tensor zero = scalar(Scalar(int64_t{0}), index.dtype());
+  index = where(less(index, zero), add(index, count), index);
+  // Along the first axis the gradient would be IndexedSlices; a slice has a tensor.
+  if (is_integer(x.dtype())) return gather(x, index, {.axis = axis});
+  return squeeze(gather(expand_dims(x, 0), index, {.axis = axis + 1}), {.axis = {0}});
+}
 
 class Spec {
  public:
@@ -67,19 +90,14 @@ class Spec {
       push(bound(s->start, 0), bound(s->stop, 0), bound(s->step, 1));
     } else {
       attrs_.shrink_axis_mask |= bit;
-      Bound begin = bound(item, 0);
-      Bound end = begin;
-      if (begin.tensor.defined()) {
-        const int64_t one = 1;
-        end.tensor = plus(begin.tensor, one);
-      } else {
-        end.value = begin.value + 1;
-      }
-      push(std::move(begin), std::move(end), {1});
+      const Bound begin = bound(item, 0);
+      push(begin, {begin.value + 1, begin.tensor}, {1});
     }
   }
 
-  PyObject* slice(const Tensor& x) const {
+  PyObject* slice(Tensor x) {
+    take_rows(x);
+    if (begin_.empty()) return wrap(std::move(x));
     static const OpHandle op("StridedSlice");
     const Bounds bounds = tensors();
     const TensorArg args[] = {x, bounds.begin, bounds.end, bounds.strides};
@@ -127,10 +145,24 @@ class Spec {
     strides_.push_back(std::move(stride));
   }
 
-  static Tensor plus(const Tensor& t, int64_t n) {
-    static const OpHandle add("AddV2");
-    const Tensor one = scalar(Scalar(n), t.dtype());
-    return emit(add, {t, one});
+  // Traced indices of single elements, the last first so that axes keep their numbers.
+  void take_rows(Tensor& x) {
+    if (attrs_.ellipsis_mask || !x.shape().has_rank()) return;
+    int64_t axis = 0;
+    for (size_t i = 0; i < begin_.size(); ++i) axis += !bit(attrs_.new_axis_mask, i);
+    if (axis > x.rank()) return;  // the slice says what is wrong
+    for (size_t i = begin_.size(); i-- > 0;) {
+      if (bit(attrs_.new_axis_mask, i)) continue;
+      --axis;
+      if (!bit(attrs_.shrink_axis_mask, i) || !begin_[i].tensor.defined()) continue;
+      x = take_row(x, begin_[i].tensor, axis);
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      for (auto* list : {&begin_, &end_, &strides_}) list->erase(list->begin() + at);
+      for (int64_t* mask : {&attrs_.begin_mask, &attrs_.end_mask, &attrs_.new_axis_mask,
+                            &attrs_.shrink_axis_mask}) {
+        *mask = without_bit(*mask, i);
+      }
+    }
   }
 
   static Bound bound(PyObject* o, int64_t fallback) {
@@ -145,6 +177,7 @@ class Spec {
         raise_index(o);
       }
       if (!t.impl()->symbolic) return {host_ints(t, "index")[0], {}};
+      if (const auto known = known_ints(t)) return {(*known)[0], {}};
       return {0, t};
     }
     if (PyFloat_Check(o)) raise_index(o);
@@ -176,8 +209,10 @@ class Spec {
       if (!b.tensor.defined()) {
         parts.push_back(scalar(Scalar(b.value), DType::kInt64));
       } else {
+        const Tensor wide =
+            b.tensor.dtype() == DType::kInt64 ? b.tensor : cast(b.tensor, DType::kInt64);
         parts.push_back(
-            b.tensor.dtype() == DType::kInt64 ? b.tensor : cast(b.tensor, DType::kInt64));
+            b.value ? tandem::add(wide, scalar(Scalar(b.value), DType::kInt64)) : wide);
       }
     }
     return stack(parts);

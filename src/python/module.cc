@@ -71,7 +71,7 @@ NB_MODULE(_core, m) {
   bind_saved_model(m);
   bind_summary(m);
   bind_profile(m);
-  set_location_provider(user_location);
+  bind_site(m);
   m.def("register_boolean_mask", [](nb::handle f) { register_boolean_mask(f.ptr()); });
   m.attr("__version__") = TANDEM_VERSION;
 }

@@ -1,20 +1,23 @@
-// The line of the user's program, for events that are recorded and nodes that are traced.
+// The line of the user's program, for events that are recorded, nodes that are traced and
+// errors. Frames of Tandem, Keras, AutoGraph and the standard library are passed over,
+// and code that AutoGraph generated counts as the lines that it was made from.
 #pragma once
 
 #include <memory>
 
 #include "base/recorder.h"
 #include "graph/graph.h"
+#include "python/bind.h"
 
 namespace tandem::python {
 
-/// "file:line" of the innermost frame that is neither Tandem's nor Keras's, kept for
-/// ever; null where there is none. Needs the interpreter lock.
-const char* user_site();
-
-/// The same place for a node that is traced (set_location_provider), with or without the
-/// interpreter lock.
+/// Where the innermost frame of the user's is now; null where there is none. Takes the
+/// interpreter lock if the thread does not hold it. The result is shared by all that ask
+/// for one line.
 std::shared_ptr<const SourceLocation> user_location();
+
+/// The same as "file:line", kept for ever.
+const char* user_site();
 
 /// Gives events of the block the user's line. One load while nothing is recorded. Made
 /// with the interpreter lock held.
@@ -33,5 +36,8 @@ class SiteScope {
   bool on_;
   const char* before_ = nullptr;
 };
+
+/// Makes traces ask for the user's line.
+void bind_site(nb::module_& m);
 
 }  // namespace tandem::python

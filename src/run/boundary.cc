@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "base/interrupt.h"
 #include "graph/states.h"
 #include "run/eager.h"
 #include "run/graph_function.h"
+#include "run/node_error.h"
 #include "tandem/device.h"
 
 namespace tandem {
@@ -76,7 +78,11 @@ std::vector<Tensor> Boundary::run(std::span<const Tensor> arguments) {
       std::optional<DeviceScope> scope;
       if (!n.device.empty()) scope.emplace(n.device);
       const std::vector<TensorArg> args(inputs.begin(), inputs.end());
-      eager_emitter().emit(*n.op, n.attrs.ref(), args, out);
+      try {
+        eager_emitter().emit(*n.op, n.attrs.ref(), args, out);
+      } catch (...) {
+        rethrow_at(n);
+      }
     }
     out.resize(n.outputs.size());  // states have no tensor
   }
@@ -119,6 +125,7 @@ std::vector<Tensor> Boundary::run_control_flow(int32_t node,
   }
   std::vector<Tensor> now(inputs.begin(), inputs.end());
   for (int64_t turn = 0; n.max_iterations < 0 || turn < n.max_iterations; ++turn) {
+    poll_interrupt();
     if (!truth(functions[0]->run(operands(now))[0])) break;
     std::vector<Tensor> next = spread(functions[1]->run(operands(now)));
     for (size_t i = 0; i < idx(n.carried); ++i) {

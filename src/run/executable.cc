@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "base/denormals.h"
+#include "base/interrupt.h"
 #include "base/recorder.h"
 #include "device/runtime.h"
 #include "run/executable_frame.h"
+#include "run/node_error.h"
 #include "tandem/device.h"
 #include "tensor/variable_impl.h"
 
@@ -202,6 +204,37 @@ void Executable::wait_for_inputs(Frame& f, const Segment& segment) {
   for (size_t w : segment.waits) device->compute().wait(f.done[w]);
 }
 
+void Executable::run_on_host(Frame& f, const Segment& segment) {
+  size_t k = segment.begin;
+  try {
+    for (; k < segment.end; ++k) {
+      const Step& step = steps_[k];
+      if (k < first_write_) poll_interrupt();
+      switch (step.kind) {
+        case Step::Kind::kKernel:
+          run_kernel(f, step);
+          break;
+        case Step::Kind::kCopy:
+          if (const size_t bytes = copy_bytes(step)) {
+            std::memcpy(f.table[step.out], f.table[step.in], bytes);
+          }
+          break;
+        case Step::Kind::kList:
+          run_list_op(f, step);
+          break;
+        case Step::Kind::kBranch:
+          run_branch(f, step);
+          break;
+        case Step::Kind::kLoop:
+          run_loop(f, step);
+          break;
+      }
+    }
+  } catch (...) {
+    rethrow_at(graph_.node(steps_[k].node));
+  }
+}
+
 void Executable::issue(Frame& f) {
   if (has_async_) f.previous_end = f.lane_end;
   struct Join {
@@ -225,28 +258,7 @@ void Executable::issue(Frame& f) {
       if ((has_async_ || sides) && f.failed.load(std::memory_order_acquire)) {
         if (auto e = f.take_error()) std::rethrow_exception(e);
       }
-      for (size_t k = segment.begin; k < segment.end; ++k) {
-        const Step& step = steps_[k];
-        switch (step.kind) {
-          case Step::Kind::kKernel:
-            run_kernel(f, step);
-            break;
-          case Step::Kind::kCopy:
-            if (const size_t bytes = copy_bytes(step)) {
-              std::memcpy(f.table[step.out], f.table[step.in], bytes);
-            }
-            break;
-          case Step::Kind::kList:
-            run_list_op(f, step);
-            break;
-          case Step::Kind::kBranch:
-            run_branch(f, step);
-            break;
-          case Step::Kind::kLoop:
-            run_loop(f, step);
-            break;
-        }
-      }
+      run_on_host(f, segment);
     } else if (segment.side) {
       launch_side(f, s);
     } else if (segment.copy) {

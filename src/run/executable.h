@@ -69,6 +69,7 @@ class Executable {
   void gather_variables();
   void bind(Frame& frame, const Values& values);
   void issue(Frame& frame);
+  void run_on_host(Frame& frame, const Segment& segment);
   void wait_for_copies(Frame& frame);
   void wait_for_inputs(Frame& frame, const Segment& segment);
   void run_kernel(Frame& frame, const Step& step);
@@ -116,6 +117,8 @@ class Executable {
   std::vector<Tensor> variables_;
   std::vector<char> written_;
   bool writes_ = false;
+  /// The first step that writes a variable: from there on a call is not interrupted.
+  size_t first_write_ = 0;
   /// Variables that belong into one arena, by number; gathered in the first call.
   std::vector<std::vector<size_t>> arena_groups_;
   /// Variables that one kernel writes at one place of its program, in its order;

@@ -374,6 +374,9 @@ class ExecutableBuilder {
   }
 
   void find_written() {
+    const auto writes = [](const Executable::Step& s) { return s.guarded; };
+    e_.first_write_ = static_cast<size_t>(
+        std::find_if(e_.steps_.begin(), e_.steps_.end(), writes) - e_.steps_.begin());
     e_.written_.assign(e_.variables_.size(), 0);
     for (int32_t i = 0; i < g_.size(); ++i) {
       const Node& n = g_.node(i);

@@ -4,10 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "base/interrupt.h"
 #include "device/runtime.h"
+#include "plan/list_devices.h"
 #include "run/eager.h"
 #include "run/executable_frame.h"
 #include "tandem/device.h"
+#include "tensor/tensor_list.h"
+#include "tensor/transfer.h"
 
 namespace tandem {
 
@@ -16,6 +20,42 @@ int64_t read_index(DType dtype, const void* p) {
   if (dtype == DType::kBool) return *static_cast<const bool*>(p) ? 0 : 1;
   return read_ints(dtype, p, 1)[0];
 }
+}  // namespace
+
+namespace {
+
+// A value that becomes an element where it is: the plan's memory is used again.
+Tensor take_element(Device& device, const ValueInfo& info, const void* from) {
+  Tensor made = make_tensor(device, info.dtype, info.shape);
+  LeaseSet leases;
+  if (const size_t bytes = made.impl()->bytes()) {
+    device.copy(device.compute(), made.impl()->address(leases), from, bytes).host_wait();
+  }
+  return made;
+}
+
+// An element that becomes a value of the plan; copied across only where the plan was
+// wrong about its device.
+void give_element(const Tensor& element, Device& device, void* to) {
+  const Tensor here = copy_to_device(element, device);
+  const TensorImpl& t = *here.impl();
+  device.compute().wait(t.buffer->ready());
+  LeaseSet leases;
+  if (const size_t bytes = t.bytes()) {
+    device.copy(device.compute(), to, t.address(leases), bytes).host_wait();
+  }
+  if (auto e = t.buffer->error()) std::rethrow_exception(e);
+}
+
+// Where an op on lists does its work: with the elements, if they are on a device.
+Device& device_of_elements(const std::vector<Tensor>& inputs) {
+  for (const Tensor& t : inputs) {
+    if (!t.defined() || t.dtype() != DType::kVariant) continue;
+    if (Device* d = list_of(t).element_device()) return *d;
+  }
+  return Runtime::get().cpu();
+}
+
 }  // namespace
 
 Tensor& Executable::handle(Frame& f, const Place& p) {
@@ -56,6 +96,8 @@ void Executable::run_list_op(Frame& f, const Step& step) {
       }
     } else if (graph_.node(v.node).kind == Node::Kind::kConstant) {
       inputs.push_back(graph_.node(v.node).constant);
+    } else if (Device* d = device_of(v); d && !d->is_host()) {
+      inputs.push_back(take_element(*d, info, f.table[step.in + i]));
     } else {
       inputs.push_back(make_host_copy(Runtime::get().cpu(), info.dtype, info.shape,
                                       f.table[step.in + i]));
@@ -75,7 +117,8 @@ void Executable::run_list_op(Frame& f, const Step& step) {
   std::vector<Tensor> outputs;
   {
     const std::vector<TensorArg> args(inputs.begin(), inputs.end());
-    const DeviceScope host("/CPU:0");
+    const DeviceScope scope(is_list_op(*n.op) ? device_of_elements(inputs).full_name()
+                                              : "/CPU:0");
     eager_emitter().emit(*n.op, n.attrs.ref(), args, outputs);
   }
   for (size_t o = 0; o < outputs.size(); ++o) {
@@ -89,6 +132,10 @@ void Executable::run_list_op(Frame& f, const Step& step) {
           "{}: an element of the list has shape {}, not {} as the function was traced "
           "with. Give the list a fixed element shape.",
           n.op->name, outputs[o].shape().str(), n.outputs[o].shape.str()));
+    }
+    if (Device* d = device_of(v); d && !d->is_host()) {
+      give_element(outputs[o], *d, f.table[step.out + o]);
+      continue;
     }
     const Tensor host = outputs[o].to_host();
     if (const size_t bytes = host.impl()->bytes()) {
@@ -226,6 +273,7 @@ void Executable::run_loop(Frame& f, const Step& step) {
   bool go_on = false;
   void* answer = &go_on;
   for (int64_t turn = 0; n.max_iterations < 0 || turn < n.max_iterations; ++turn) {
+    poll_interrupt();
     // A turn may use its lists up.
     for (const auto& [i, list] : invariants) inner.parameter_handles[i] = list;
     for (size_t i = 0; i < now.size(); ++i) {

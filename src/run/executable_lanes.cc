@@ -1,5 +1,6 @@
 // The lanes of an Executable: runs of steps that are captured and launched as one, and
 // copies between devices.
+#include <algorithm>
 #include <optional>
 
 #include "base/denormals.h"
@@ -10,6 +11,7 @@
 #include "device/runtime.h"
 #include "op/guarded_writes.h"
 #include "run/executable_frame.h"
+#include "run/node_error.h"
 #include "tandem/device.h"
 #include "tensor/variable_impl.h"
 
@@ -100,12 +102,13 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
   CaptureSession* const session = CaptureSession::current();
   const auto order =
       session ? step_order(f, segment) : std::vector<std::vector<int32_t>>{};
+  size_t k = segment.begin;
   try {
     Team* team = context.device->team();
     const CurrentTeam current(team);
     std::optional<TeamToken> token;
     if (team) token.emplace(team);
-    for (size_t k = segment.begin; k < segment.end; ++k) {
+    for (; k < segment.end; ++k) {
       const Step& step = steps_[k];
       if (session) session->begin(order[k - segment.begin]);
       if (step.kind == Step::Kind::kCopy) {
@@ -136,8 +139,9 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
       if (session) session->end();
     }
   } catch (...) {
-    f.fail(std::current_exception());
-    throw;
+    const auto error = error_at(graph_.node(steps_[std::min(k, segment.end - 1)].node));
+    f.fail(error);
+    std::rethrow_exception(error);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/denormals.h"
 #include "base/recorder.h"
 #include "run/executable_frame.h"
+#include "run/node_error.h"
 
 namespace tandem {
 
@@ -15,7 +16,7 @@ void Executable::launch_side(Frame& f, size_t s) {
     f.done[s] = {};
     for (size_t w : segment.waits) f.done[w].host_wait();
     if (f.failed.load(std::memory_order_acquire)) return;  // seen when the lanes join
-    for (size_t k = segment.begin; k < segment.end; ++k) run_kernel(f, steps_[k]);
+    run_on_host(f, segment);
     return;
   }
   Stream& stream = *side_streams_[static_cast<size_t>(segment.lane)];
@@ -30,9 +31,10 @@ void Executable::run_on_side(Frame& f, const Segment& segment,
                              const StreamContext& context) {
   const FlushDenormals flush;
   if (f.failed.load(std::memory_order_acquire)) return;
+  size_t k = segment.begin;
   try {
     const TeamToken token(current_team());
-    for (size_t k = segment.begin; k < segment.end; ++k) {
+    for (; k < segment.end; ++k) {
       const Step& step = steps_[k];
       const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
       step.kernel->launch(*step.prepared, f.args[k]);
@@ -42,7 +44,7 @@ void Executable::run_on_side(Frame& f, const Segment& segment,
       }
     }
   } catch (...) {
-    f.fail(std::current_exception());
+    f.fail(error_at(graph_.node(steps_[k].node)));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "graph/states.h"
 #include "plan/assignment.h"
 #include "plan/end_placement.h"
+#include "plan/list_devices.h"
 #include "run/boundary.h"
 #include "run/graph_interpreter.h"
 #include "run/installed_plans.h"
@@ -34,6 +35,38 @@ struct ArgumentKey {
   PartialValue value;  // where it matters
   friend bool operator==(const ArgumentKey&, const ArgumentKey&) = default;
 };
+
+// Where an argument's contents are: of a list, its elements.
+Device* device_of(const Tensor& argument, bool list) {
+  Device* elements = list ? list_of(argument).element_device() : nullptr;
+  return elements ? elements : argument.impl()->device;
+}
+
+// Handles of datasets and iterators have the same dtype: only ops tell which a value is.
+bool is_used_as_list(const Graph& g, ValueRef v) {
+  for (const Node& n : g.nodes()) {
+    for (size_t k = 0; k < n.inputs.size(); ++k) {
+      if (!(n.inputs[k] == v)) continue;
+      if (n.op && is_list_op(*n.op)) return true;
+      const size_t first = n.kind == Node::Kind::kIf || n.kind == Node::Kind::kCase;
+      for (const GraphPtr& sub : n.subgraphs) {
+        if (k >= first && is_used_as_list(*sub, {sub->parameters()[k - first], 0})) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+std::vector<char> find_lists(const Graph& g) {
+  std::vector<char> lists;
+  for (int32_t p : g.parameters()) {
+    const ValueInfo& info = g.node(p).outputs[0];
+    if (info.state) continue;
+    lists.push_back(info.dtype == DType::kVariant && is_used_as_list(g, {p, 0}));
+  }
+  return lists;
+}
 
 bool is_state(const Graph& g, int32_t node) { return g.node(node).outputs[0].state; }
 
@@ -148,29 +181,30 @@ struct GraphFunction::Compiled {
   bool writes = false;  // any of them
   bool copies = false;  // between devices, here or in the parts that follow
 
-  bool fits(std::span<const Tensor> arguments, const std::vector<char>& value_matters,
-            const std::vector<Tensor>& open_variables) const;
+  bool fits(std::span<const Tensor> arguments, const GraphFunction& f) const;
   std::vector<Tensor> run(std::span<const Tensor> arguments);
   std::vector<Tensor> run_parts(std::span<const Tensor> arguments);
 };
 
 bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
-                                   const std::vector<char>& value_matters,
-                                   const std::vector<Tensor>& open_variables) const {
+                                   const GraphFunction& f) const {
   if (key.deterministic != config::op_determinism_enabled()) return false;
   if (key.threads != Runtime::get().cpu().team()->threads()) return false;
   if (copies && key.copies != config::get_device_policy()) return false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorImpl& t = *arguments[i].impl();
     const ArgumentKey& k = key.arguments[i];
-    if (t.dtype != k.dtype || t.device != k.device || !(t.shape == k.shape)) return false;
-    if (value_matters[i] && !k.value.empty() &&
+    if (t.dtype != k.dtype || device_of(arguments[i], f.lists_[i]) != k.device ||
+        !(t.shape == k.shape)) {
+      return false;
+    }
+    if (f.value_matters_[i] && !k.value.empty() &&
         !(host_ints(arguments[i], "argument") == k.value)) {
       return false;
     }
   }
-  for (size_t i = 0; i < open_variables.size(); ++i) {
-    VariableImpl& v = variable_of(open_variables[i]);
+  for (size_t i = 0; i < f.open_variables_.size(); ++i) {
+    VariableImpl& v = variable_of(f.open_variables_[i]);
     const VariableHold hold(v, VariableHold::Mode::kShared);
     if (!(v.value.shape() == key.variable_shapes[i])) return false;
   }
@@ -209,6 +243,7 @@ std::vector<Tensor> GraphFunction::Compiled::run_parts(
 GraphFunction::GraphFunction(GraphPtr graph, GraphFunctionOptions options)
     : made_(find_made(*graph)), graph_(callable(std::move(graph))), options_(options) {
   value_matters_ = find_deciding_parameters(*graph_);
+  lists_ = find_lists(*graph_);
   std::vector<VariableImpl*> variables;
   for (const Node& n : graph_->nodes()) {
     if (n.kind != Node::Kind::kVariable) continue;
@@ -230,10 +265,10 @@ int64_t GraphFunction::plans() const {
 
 GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) {
   Compiled* last = last_.load(std::memory_order_seq_cst);
-  if (last && last->fits(arguments, value_matters_, open_variables_)) return *last;
+  if (last && last->fits(arguments, *this)) return *last;
   const std::lock_guard lock(mutex_);
   for (size_t i = compiled_.size(); i-- > 0;) {
-    if (!compiled_[i]->fits(arguments, value_matters_, open_variables_)) continue;
+    if (!compiled_[i]->fits(arguments, *this)) continue;
     std::rotate(compiled_.begin() + static_cast<std::ptrdiff_t>(i),
                 compiled_.begin() + static_cast<std::ptrdiff_t>(i) + 1, compiled_.end());
     last_.store(compiled_.back().get(), std::memory_order_seq_cst);
@@ -245,7 +280,7 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
   key.copies = config::get_device_policy();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorImpl& t = *arguments[i].impl();
-    ArgumentKey k{t.dtype, t.shape, t.device, {}};
+    ArgumentKey k{t.dtype, t.shape, device_of(arguments[i], lists_[i]), {}};
     if (value_matters_[i] && is_integer(t.dtype) && t.shape.rank() <= 1 &&
         t.shape.num_elements() <= kMaxHostValues) {
       k.value = host_ints(arguments[i], "argument");

@@ -76,6 +76,7 @@ class GraphFunction {
   GraphPtr graph_;
   const GraphFunctionOptions options_;
   std::vector<char> value_matters_;     // by parameter: its contents decide shapes
+  std::vector<char> lists_;             // by parameter: a list of tensors
   std::vector<Tensor> open_variables_;  // whose declared shape leaves dimensions open
 
   std::atomic<Compiled*> last_{nullptr};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/interrupt.h"
 #include "run/eager.h"
 #include "run/tape.h"
 #include "tandem/device.h"
@@ -72,6 +73,7 @@ bool truth(const Value& v, const Node& n) {
 Values run_while(const Node& n, Values operands) {
   const auto carried = static_cast<size_t>(n.carried);
   for (int64_t turn = 0; n.max_iterations < 0 || turn < n.max_iterations; ++turn) {
+    poll_interrupt();
     if (!truth(run_graph(*n.subgraphs[0], operands, false).at(0), n)) break;
     Values next = run_graph(*n.subgraphs[1], operands, false);
     for (size_t i = 0; i < carried; ++i) operands[i] = std::move(next.at(i));

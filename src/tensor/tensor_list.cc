@@ -1,5 +1,7 @@
 #include "tensor/tensor_list.h"
 
+#include <atomic>
+
 #include <fmt/format.h>
 
 #include "device/runtime.h"
@@ -24,6 +26,21 @@ struct TensorList::Version {
   ~Version() {
     std::shared_ptr<Version> rest = std::move(newer);
     while (rest && rest.use_count() == 1) rest = std::exchange(rest->newer, nullptr);
+  }
+
+  // This version's array, made of a copy of the newer one's.
+  void change_copy(std::vector<Tensor>& copy) const {
+    switch (change) {
+      case Change::kSet:
+        copy[index] = value;
+        break;
+      case Change::kPush:
+        copy.push_back(value);
+        break;
+      case Change::kPop:
+        copy.pop_back();
+        break;
+    }
   }
 
   void apply(std::vector<Tensor>& to, Version& reverse) {
@@ -61,9 +78,31 @@ TensorList::TensorList(DType element_dtype, const Shape& element_shape,
   version_->array = std::move(items);
 }
 
+namespace {
+// How far away an array may be and still be brought here. Two versions that are used in
+// turns would carry it to and fro, further each time: beyond this one gets its own.
+constexpr size_t kNear = 8;
+std::atomic<int64_t> g_copied{0};
+}  // namespace
+
+int64_t TensorList::copied_elements() { return g_copied.load(std::memory_order_relaxed); }
+
 std::vector<Tensor>& TensorList::array() const {
   std::vector<std::shared_ptr<Version>> path;  // from here to where the array is
   for (std::shared_ptr<Version> v = version_; v->newer; v = v->newer) path.push_back(v);
+  if (path.size() > kNear) {
+    std::vector<Tensor> mine = path.back()->newer->array;
+    g_copied.fetch_add(static_cast<int64_t>(mine.size()), std::memory_order_relaxed);
+    while (!path.empty()) {
+      path.back()->change_copy(mine);
+      path.pop_back();
+    }
+    // Older versions that lead here find the array here from now on.
+    version_->array = std::move(mine);
+    version_->value = Tensor();
+    version_->newer = nullptr;
+    return version_->array;
+  }
   while (!path.empty()) {
     const std::shared_ptr<Version> target = std::move(path.back());
     path.pop_back();
@@ -84,6 +123,17 @@ Tensor TensorList::at(int64_t i) const {
 std::vector<Tensor> TensorList::items() const {
   const std::lock_guard lock(family_->mutex);
   return array();
+}
+
+Device* TensorList::element_device() const {
+  constexpr size_t kLooked = 8;
+  const std::lock_guard lock(family_->mutex);
+  const std::vector<Tensor>& all = array();
+  for (size_t i = all.size(), n = 0; i-- > 0 && n < kLooked; ++n) {
+    if (!all[i].defined()) continue;
+    return all[i].dtype() == DType::kVariant ? nullptr : all[i].impl()->device;
+  }
+  return nullptr;
 }
 
 TensorList TensorList::next(std::shared_ptr<Version> version, int64_t size) const {

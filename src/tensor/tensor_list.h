@@ -3,8 +3,9 @@
 // version of a list holds the elements in an array, older ones hold only how they differ
 // from their successor, so that pushing, popping and setting are O(1) for whoever goes on
 // from the newest version, whether or not older ones are kept (Baker's trick). Using an
-// older version again moves the array there. Any thread; versions of one list share a
-// lock.
+// older version again moves the array there, or copies it where it is far away: versions
+// that part and are used in turns, as the lists of a loop that begin as one, do so once.
+// Any thread; versions of one list share a lock.
 #pragma once
 
 #include <memory>
@@ -14,6 +15,8 @@
 #include "tandem/tensor.h"
 
 namespace tandem {
+
+class Device;
 
 class TensorList {
  public:
@@ -28,6 +31,9 @@ class TensorList {
   /// Undefined when it has not been set.
   Tensor at(int64_t i) const;
   std::vector<Tensor> items() const;
+  /// Where its elements are, going by the last ones that were set; null: none is, or they
+  /// are handles themselves.
+  Device* element_device() const;
 
   /// The same elements, none of which is set or has another dtype.
   TensorList with_element_dtype(DType dtype) const {
@@ -40,6 +46,10 @@ class TensorList {
   TensorList pop_back() const;
   /// Cut, or with more elements that have not been set.
   TensorList resize(int64_t count) const;
+
+  /// Elements that were copied so far because a version was far from its array; for
+  /// tests.
+  static int64_t copied_elements();
 
  private:
   struct Version;

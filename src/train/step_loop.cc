@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/interrupt.h"
 #include "base/recorder.h"
 #include "tandem/ops.h"
 #include "tensor/tensor_impl.h"
@@ -33,6 +34,7 @@ bool is_finite_value(const Tensor& result) {
 }  // namespace
 
 bool StepLoop::step() {
+  poll_interrupt();
   if (!source_->next(batch_)) return false;
   // Handles of the last step are let go first: the plan gives their memory out again.
   results_.clear();

@@ -15,6 +15,7 @@ from malt.operators import function_wrappers, py_builtins, variables
 from malt.pyct import errors as malt_errors
 from malt.pyct import transpiler
 
+from tandem import _core
 from tandem.staging import builtins, conditionals, lists, loops
 from tandem.framework.errors import OpError
 from tandem.staging.values import filled_count, stages
@@ -209,7 +210,23 @@ def _converted(target, options):
         return None
     transformed.ag_module = module
     transformed.ag_source_map = source_map
+    _map_lines(module.__file__, source_map)
     return transformed
+
+
+_mapped = set()
+
+
+def _map_lines(generated, source_map):
+    """Nodes that generated code traces belong to the user's lines."""
+    if generated in _mapped:
+        return
+    _mapped.add(generated)
+    lines = {
+        at.lineno: (origin.loc.filename, origin.loc.lineno, origin.function_name or "")
+        for at, origin in source_map.items()
+    }
+    _core.add_source_map(generated, lines)
 
 
 _said = set()

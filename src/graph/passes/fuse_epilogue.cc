@@ -215,15 +215,20 @@ Graph fuse_epilogue(const Graph& graph, FusionNotes* notes, const EndAllowed& al
   {
     const FusionGraph fusion(graph);
     const Finder finder(fusion);
+    // Of two products of one row whose sum is taken, each could be the other's bias.
+    std::vector<bool> taken(graph.nodes().size(), false);
     for (int32_t i = 0; i < graph.size(); ++i) {
       std::vector<int32_t> moved;
       const std::optional<Epilogue> e = finder.find(i, moved);
       if (!e) continue;
       FusionReplacement made = epilogue_replacement(graph, *e);
+      const auto is_taken = [&](int32_t m) { return taken[static_cast<size_t>(m)]; };
+      if (std::any_of(made.members.begin(), made.members.end(), is_taken)) continue;
       if (allowed && !allowed(graph, graph.node(e->product), *made.op, made.attrs.ref(),
                               e->bias_value)) {
         continue;
       }
+      for (int32_t m : made.members) taken[static_cast<size_t>(m)] = true;
       replacements.push_back(std::move(made));
       const ValueRef before{e->bias >= 0 ? e->bias : e->product, 0};
       for (int32_t user : moved) {

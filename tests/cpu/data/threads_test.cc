@@ -90,7 +90,7 @@ TEST(Threads, AnInterruptEndsAWait) {
       [](std::span<const Tensor>) { return Element{constant(false)}; });
   for (const Dataset& d : {never, never.prefetch(1)}) {
     Iterator iterator(d);
-    const InterruptScope scope([] { throw Interrupt(); });
+    const InterruptScope scope([](void*) { throw Interrupt(); });
     Element element;
     EXPECT_THROW(iterator.next(element), Interrupt);
   }

@@ -54,6 +54,14 @@ TEST(FuseEpilogue, OtherAdditionsAreNoBias) {
   }
 }
 
+TEST(FuseEpilogue, OfTwoProductsOfOneRowOneIsTheOthersBias) {
+  const Tensors given = {numbers({1, 4}, 1), numbers({4, 5}, 2), numbers({4, 5}, 3)};
+  const Graph g = fused(given, [](auto& x) {
+    return Tensors{tanh(matmul(x[0], x[1]) + matmul(x[0], x[2]))};
+  });
+  EXPECT_EQ(op_list(g), "MatMul FusedMatMul");
+}
+
 TEST(FuseEpilogue, AttributesOfTheProductAreKept) {
   const Tensors given = {numbers({4, 6}, 1), numbers({5, 4}, 2)};
   const Graph g = fused(given, [](auto& x) {

@@ -1,0 +1,50 @@
+#include "run/node_error.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "tandem/control_flow.h"
+#include "tandem/error.h"
+
+namespace tandem {
+
+namespace {
+
+std::string with_node(std::string_view message, const Node& node) {
+  std::string text = fmt::format("{}\n\t [[{{{{node {}}}}}]]", message, node.name);
+  if (node.location) {
+    text += fmt::format(" at {}:{}", node.location->file, node.location->line);
+    if (!node.location->function.empty() && node.location->function[0] != '<') {
+      text += fmt::format(", in {}", node.location->function);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+void rethrow_at(const Node& node) {
+  try {
+    throw;
+  } catch (const CancelledError&) {
+    throw;
+  } catch (const Error& e) {
+    if (std::string_view(e.what()).find("[[{{node ") != std::string_view::npos) throw;
+    const std::string message = with_node(e.what(), node);
+    if (dynamic_cast<const ValueError*>(&e)) throw ValueError(message);
+    if (dynamic_cast<const TypeError*>(&e)) throw TypeError(message);
+    if (dynamic_cast<const RuntimeStateError*>(&e)) throw RuntimeStateError(message);
+    throw_error(e.code(), message);
+  }
+}
+
+std::exception_ptr error_at(const Node& node) {
+  try {
+    rethrow_at(node);
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+}  // namespace tandem

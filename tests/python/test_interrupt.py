@@ -1,0 +1,326 @@
+"""Ctrl-C in long work: a child is sent a real SIGINT, catches KeyboardInterrupt, and goes on.
+
+Programs trace and import what they need before they say that they are ready: an import that is interrupted cannot
+be repeated.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+from conftest import PACKAGE
+
+PRELUDE = """
+    import sys
+    import numpy as np
+    import tandem as tf
+
+    def interrupted(work):
+        print("ready", flush=True)
+        try:
+            work()
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        else:
+            print("ended by itself", flush=True)
+"""
+
+
+def interrupt(tmp_path, code, *, gpus=0, command=(), after=0.5):
+    """Runs a program, interrupts it when it says that it is ready; returns (status, stdout, stderr)."""
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(PRELUDE) + textwrap.dedent(code))
+    child = subprocess.Popen(
+        [sys.executable, *command, str(script)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE), "TANDEM_EMULATE_GPUS": str(gpus)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        for line in child.stdout:
+            if line.strip() == "ready":
+                break
+        time.sleep(after)  # long enough to be inside; how long does not matter
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=120)
+    finally:
+        if child.poll() is None:
+            child.kill()
+            child.communicate()
+    return child.returncode, out.split("\n"), err
+
+
+def check(result, *expected):
+    status, out, err = result
+    assert status == 0, err
+    assert out[: len(expected) + 1] == ["interrupted", *expected], (out, err)
+
+
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_endless_loop_of_a_function(tmp_path, gpus):
+    result = interrupt(
+        tmp_path,
+        """
+        count = tf.Variable(0)
+
+        @tf.function
+        def spin(x, limit):
+            while tf.reduce_sum(x) < limit:
+                x = x * 1.0
+                count.assign_add(1)
+            return x
+
+        spin(tf.ones([8]), 7.0)
+        interrupted(lambda: spin(tf.ones([8]), 9.0))
+        print(int(count) > 0, spin(tf.ones([8]), 7.0).numpy().tolist() == [1.0] * 8, flush=True)
+        count.assign(5)
+        print(int(count), flush=True)
+        """,
+        gpus=gpus,
+    )
+    check(result, "True True", "5")
+
+
+def test_endless_loop_under_a_tape(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        @tf.function
+        def power(x, turns):
+            y = x
+            i = 0
+            while i != turns:
+                y = y * x
+                i += 1
+            return y
+
+        def slope(turns):
+            x = tf.constant(1.5)
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = power(x, tf.constant(turns))
+            return tape.gradient(y, x)
+
+        # What a turn keeps for the gradient does not grow: the loop only passes its state on.
+        until = tf.function(lambda x, limit: tf.while_loop(lambda x: x < limit, lambda x: (x + 0.0,), (x,)))
+
+        def run(limit):
+            with tf.GradientTape() as tape:
+                x = tf.constant(1.0)
+                tape.watch(x)
+                until(x, tf.constant(limit))
+
+        run(0.0)
+        interrupted(lambda: run(2.0))
+        print(float(slope(2)) == 3 * 1.5**2, flush=True)
+        """,
+    )
+    check(result, "True")
+
+
+def test_endless_loop_over_changing_shapes(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        @tf.function
+        def churn(x, limit):
+            i = 0
+            while i < limit:
+                tf.autograph.experimental.set_loop_options(shape_invariants=[(x, tf.TensorShape([None]))])
+                x = tf.concat([x[:3], [1.0]], 0) if i % 2 == 0 else x[:2]
+                i += 0 if limit > 100 else 1
+            return x
+
+        churn(tf.ones([2]), tf.constant(1))
+        interrupted(lambda: churn(tf.ones([2]), tf.constant(1000)))
+        print(churn(tf.ones([2]), tf.constant(1)).shape, flush=True)
+        """,
+    )
+    check(result, "(3,)")
+
+
+def test_nested_endless_loop(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        @tf.function
+        def nested(n, step):
+            total = 0
+            for i in tf.range(n):
+                j = 0
+                while j < 10:
+                    j += step
+                total += j
+            return total
+
+        nested(tf.constant(3), tf.constant(5))
+        interrupted(lambda: nested(tf.constant(3), tf.constant(0)))
+        print(int(nested(tf.constant(3), tf.constant(5))), flush=True)
+        """,
+    )
+    check(result, "30")
+
+
+def test_many_ops_in_a_row(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        @tf.function
+        def chain(x, announce):
+            for _ in range(400):
+                x = tf.matmul(x, x)
+            tf.print("the chain is complete", tf.reduce_sum(x), output_stream=sys.stdout)
+            return x
+
+        small = tf.zeros([4, 4])
+        chain(small, True)
+        x = tf.zeros([1600, 1600])
+        interrupted(lambda: chain(x, True))
+        print(chain(small, True).shape, flush=True)
+        """,
+    )
+    status, out, err = result
+    assert status == 0, err
+    # Once by the call before, once by the call after; not by the one that was interrupted.
+    assert [line for line in out if line][:1] == ["interrupted"], (out, err)
+    assert out.count("the chain is complete 0") == 1, (out, err)
+    assert "(4, 4)" in out
+
+
+def test_fit(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        import tandem.keras as keras
+
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
+        model.compile("sgd", "mse", steps_per_execution=10**6)
+        x, y = np.ones([64, 4], "float32"), np.ones([64, 2], "float32")
+        model.fit(x, y, verbose=0)
+        data = tf.data.Dataset.from_tensor_slices((x, y)).batch(32).repeat()
+        interrupted(lambda: model.fit(data, steps_per_epoch=10**9, verbose=0))
+        print(model.predict(x, verbose=0).shape, bool(np.isfinite(model.evaluate(x, y, verbose=0))), flush=True)
+        """,
+    )
+    check(result, "(64, 2) True")
+
+
+def test_fit_with_an_endless_step(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        import tandem.keras as keras
+
+        endless = tf.Variable(False, trainable=False)
+
+        class Spinning(keras.layers.Layer):
+            def call(self, x):
+                turn = lambda n, x: ((n + 1) % 1000, x)
+                n, x = tf.while_loop(lambda n, x: endless.read_value(), turn, (tf.constant(0), x))
+                return x + tf.cast(n, x.dtype)
+
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2), Spinning()])
+        model.compile("sgd", "mse")
+        x, y = np.ones([64, 4], "float32"), np.ones([64, 2], "float32")
+        model.fit(x, y, verbose=0)
+        before = [w.copy() for w in model.get_weights()]
+        endless.assign(True)
+        interrupted(lambda: model.fit(x, y, epochs=5, verbose=0))
+        endless.assign(False)
+        print(all(np.array_equal(a, b) for a, b in zip(before, model.get_weights())), flush=True)
+        model.fit(x, y, verbose=0)
+        print(any(not np.array_equal(a, b) for a, b in zip(before, model.get_weights())), flush=True)
+        """,
+    )
+    check(result, "True", "True")
+
+
+@pytest.mark.parametrize("stage", ["map(spin)", "map(spin, num_parallel_calls=2)", "map(spin).prefetch(1)"])
+def test_endless_function_of_a_dataset(tmp_path, stage):
+    result = interrupt(
+        tmp_path,
+        f"""
+        def spin(x):
+            while x >= 0:
+                x = (x + 1) % 1000  # one that changed nothing would be left out
+            return x
+
+        data = tf.data.Dataset.range(4)
+        passing = data.{stage}
+        interrupted(lambda: next(iter(passing)))
+        print([int(x) for x in data], flush=True)
+        """,
+    )
+    check(result, "[0, 1, 2, 3]")
+
+
+def test_endless_dataset(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        data = tf.data.Dataset.range(10).repeat()
+        data.take(10).reduce(np.int64(0), lambda s, x: s + x)
+        interrupted(lambda: data.reduce(np.int64(0), lambda s, x: s + x))
+        print(int(data.take(10).reduce(np.int64(0), lambda s, x: s + x)), flush=True)
+        """,
+    )
+    check(result, "45")
+
+
+def test_tandem_run_ends(tmp_path):
+    status, out, err = interrupt(
+        tmp_path,
+        """
+        import tensorflow
+
+        @tensorflow.function
+        def spin(x):
+            while x < 1.0:
+                x = x * 1.0
+            return x
+
+        print("ready", flush=True)
+        spin(tensorflow.constant(0.0))
+        print("ended by itself", flush=True)
+        """,
+        command=("-m", "tandem", "run"),
+    )
+    assert status in (130, -signal.SIGINT), (status, err)
+    assert "KeyboardInterrupt" in err
+    assert "spin(tensorflow.constant(0.0))" in err  # the user's line
+    assert "ended by itself" not in out
+
+
+def test_a_handler_of_the_users_decides(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        import signal
+
+        stop = tf.Variable(False)
+
+        def handler(*_):
+            raise TimeoutError("enough")
+
+        signal.signal(signal.SIGINT, handler)
+
+        @tf.function
+        def spin(x):
+            while not stop:
+                x = x * 1.0
+            return x
+
+        print("ready", flush=True)
+        try:
+            spin(tf.constant(0.0))
+        except TimeoutError as error:
+            print("interrupted", flush=True)
+            print(error, flush=True)
+        """,
+    )
+    check(result, "enough")
