@@ -14,7 +14,7 @@ from tandem.ops.tensor_array import TensorArray
 def row_of(value, index):
     """Row `index` of a tensor, which may be ragged or sparse; the index may be a tensor."""
     if isinstance(value, SparseTensor):
-        here = retain(value, execute("Equal", value.indices[:, 0], convert_to_tensor(index, int64)))
+        here = retain(value, execute("Equal", value.indices[:, 0], execute("Cast", index, dtype=int64)))
         return SparseTensor(here.indices[:, 1:], here.values, here.dense_shape[1:])
     if not isinstance(value, RaggedTensor):
         return value[index]
