@@ -255,3 +255,16 @@ def test_rows_of_a_ragged_tensor_are_elements():
     assert [(a.numpy().tolist(), int(b)) for a, b in dataset] == [([1, 2], 10), ([3], 20), ([], 30)]
     with pytest.raises(ValueError, match="same first dimension"):
         tf.data.Dataset.from_tensor_slices((rows, [1, 2]))
+
+
+def test_ngrams(keras):
+    rows = tf.ragged.constant([["a", "b", "c"], [], ["d"]])
+    assert tf.strings.ngrams(rows, (1, 2), separator="").to_list() == [[b"a", b"b", b"c", b"ab", b"bc"], [], [b"d"]]
+    padded = tf.strings.ngrams(rows, 3, pad_values=("<", ">"), padding_width=1)
+    assert padded.to_list() == [[b"< a b", b"a b c", b"b c >"], [], [b"< d >"]]
+    assert tf.strings.ngrams([["a", "b", "c"]], 2).numpy().tolist() == [[b"a b", b"b c"]]
+    layer = keras.layers.TextVectorization(ngrams=2, output_mode="multi_hot")
+    layer.adapt(["great movie", "boring great movie", "great movie"])
+    assert "great movie" in layer.get_vocabulary()
+    (found,) = tf.data.Dataset.from_tensor_slices(["great movie", "movie great"]).batch(2).map(layer)
+    assert found.numpy().sum(axis=1).tolist() == [3, 3] and found.numpy()[:, 0].tolist() == [0, 1]

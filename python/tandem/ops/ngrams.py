@@ -1,0 +1,82 @@
+"""tf.strings.ngrams: words of every row joined with those that follow them."""
+
+from tandem._core import convert_to_tensor, execute
+from tandem.framework.dtypes import int64, string
+from tandem.framework.ragged import RaggedTensor
+
+
+def ngrams(data, ngram_width, separator=" ", pad_values=None, padding_width=None, preserve_short_sequences=False,
+           name=None):  # fmt: skip
+    """The n-grams of each innermost row, those of the first width before those of the next."""
+    widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
+    if any(width < 1 for width in widths):
+        raise ValueError(f"All ngram_widths must be greater than 0. Got {ngram_width}")
+    if padding_width is not None and padding_width < 0:
+        raise ValueError(f"padding_width must be greater than 0. Got {padding_width}")
+    if pad_values is not None and not isinstance(pad_values, (tuple, str, bytes)):
+        raise TypeError("pad_values must be a string, tuple of strings, or None.")
+    if preserve_short_sequences:
+        raise NotImplementedError("tf.strings.ngrams: preserve_short_sequences=True is not available in Tandem.")
+    pads = pad_values if isinstance(pad_values, tuple) else (pad_values, pad_values)
+    if isinstance(data, RaggedTensor):
+        if isinstance(data.values, RaggedTensor):
+            return data.with_values(ngrams(data.values, widths, separator, pad_values, padding_width))
+        return _of_rows(data, widths, separator, pads, padding_width)
+    data = convert_to_tensor(data, string)
+    if data.shape.rank == 1:
+        return ngrams(data[None], widths, separator, pad_values, padding_width)[0]
+    if data.shape.rank != 2:
+        raise NotImplementedError("tf.strings.ngrams takes vectors, matrices and ragged tensors in Tandem.")
+    return _of_rows(RaggedTensor.from_tensor(data), widths, separator, pads, padding_width).to_tensor("")
+
+
+def _of_rows(rows, widths, separator, pads, padding_width):
+    found = []
+    for width in widths:
+        padding = 0 if pads[0] is None else min(width - 1 if padding_width is None else padding_width, width - 1)
+        found.append(_of_width(_padded(rows, pads, padding), width, separator))
+    return _side_by_side(found)
+
+
+def _of_width(rows, width, separator):
+    """Every word that has enough words after it in its row, joined with them."""
+    lengths = rows.row_lengths()
+    none = execute("ZerosLike", lengths)
+    starting = RaggedTensor.from_row_lengths(
+        *_positions(rows, execute("Maximum", lengths - (width - 1), none)), validate=False
+    )
+    words = [execute("GatherV2", rows.values, starting.values + i) for i in range(width)]
+    return starting.with_values(execute("StringJoin", words, separator=separator))
+
+
+def _positions(rows, counts):
+    """The places of the first `counts` values of each row, and the counts."""
+    ends = execute("Cumsum", counts, axis=0)
+    shift = execute("Repeat", rows.row_starts() - (ends - counts), counts, axis=0)
+    total = execute("Sum", counts)
+    return execute("Range", *(convert_to_tensor(v, counts.dtype) for v in (0, total, 1))) + shift, counts
+
+
+def _padded(rows, pads, padding):
+    if not padding:
+        return rows
+    count = execute("Cast", rows.nrows(), dtype=int64) * padding
+    left, right = (
+        RaggedTensor.from_uniform_row_length(
+            execute("Fill", execute("Reshape", count, [1]), convert_to_tensor(pad, string)), padding, rows.nrows()
+        )
+        for pad in pads
+    )
+    return _side_by_side([left, rows, right])
+
+
+def _side_by_side(parts):
+    """Ragged tensors of as many rows as one: the rows of the first, continued by those of the others."""
+    if len(parts) == 1:
+        return parts[0]
+    values = execute("ConcatV2", [p.values for p in parts], axis=0)
+    numbers = [execute("Cast", p.value_rowids(), dtype=int64) for p in parts]
+    numbers = execute("ConcatV2", numbers, axis=0)
+    order = execute("ArgSort", numbers, stable=True)
+    lengths = [execute("Cast", p.row_lengths(), dtype=int64) for p in parts]
+    return RaggedTensor.from_row_lengths(execute("GatherV2", values, order), sum(lengths), validate=False)
