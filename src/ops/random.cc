@@ -247,8 +247,7 @@ void set_seed(int64_t seed) {
 Tensor uniform(const Shape& shape, UniformAttrs a) {
   const char* op = is_integer(a.dtype) ? "RandomUniformInt" : "RandomUniform";
   return uniform_from(
-      shape,
-      draw(sequence_name(op, a.dtype), a.seed, reserved_blocks(shape)), a);
+      shape, draw(sequence_name(op, a.dtype), a.seed, reserved_blocks(shape)), a);
 }
 
 Tensor normal(const Shape& shape, NormalAttrs a) {
@@ -261,10 +260,9 @@ Tensor normal(const Shape& shape, NormalAttrs a) {
 
 Tensor truncated_normal(const Shape& shape, NormalAttrs a) {
   static const OpHandle op("StatelessTruncatedNormalV2");
-  return normal_from(op, shape,
-                     draw(sequence_name("TruncatedNormal", a.dtype), a.seed,
-                          reserved_blocks(shape)),
-                     a);
+  return normal_from(
+      op, shape,
+      draw(sequence_name("TruncatedNormal", a.dtype), a.seed, reserved_blocks(shape)), a);
 }
 
 Tensor gamma(const Shape& shape, const Tensor& alpha, SeedAttrs a) {

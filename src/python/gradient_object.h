@@ -6,7 +6,8 @@
 
 namespace tandem::python {
 
-/// None, a tensor, or (values, indices, dense_shape), of which Python makes IndexedSlices.
+/// None, a tensor, or (values, indices, dense_shape), of which Python makes
+/// IndexedSlices.
 nb::object gradient_object(const Gradient& g);
 
 }  // namespace tandem::python

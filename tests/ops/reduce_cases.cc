@@ -233,7 +233,7 @@ void add_large(CaseList& cases, const Reduction& r) {
                      .attrs = make(v.attrs),
                      .dtypes = {DType::kFloat32, DType::kBFloat16},
                      .reference = reference(v.attrs, r.folds),
-                     .tolerance = 2e-5,
+                     .tolerance = 1e-4,  // thousands of terms, sums near zero
                      .check_gradient = false});
   }
 }

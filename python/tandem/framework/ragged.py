@@ -59,12 +59,6 @@ class RaggedTensor(CompositeTensor):
             )
         self._values, self._row_splits, self._uniform = values, row_splits, uniform_row_length
 
-    def _tf_components(self):
-        return (self._values, self._row_splits)
-
-    def _tf_rebuild(self, parts):
-        return RaggedTensor(*parts, internal=True, uniform_row_length=self._uniform)
-
     # ---- Making
 
     @classmethod
