@@ -133,3 +133,12 @@ def test_gradients_flow_through_rows():
         ragged = tf.RaggedTensor.from_row_lengths(values, [2, 1])
         loss = tf.reduce_sum(tf.concat([ragged, ragged[:, :1]], axis=1) ** 2)
     assert tf.convert_to_tensor(tape.gradient(loss, values)).numpy().tolist() == [4, 4, 12]
+
+
+def test_a_dense_operand_of_the_same_rows():
+    rows = tf.ragged.constant([[1, 2], [3, 4]])
+    assert (rows >= tf.constant([[1, 3], [2, 9]])).to_list() == [[True, False], [True, False]]
+    assert (tf.constant([[1, 3], [2, 9]]) + rows).to_list() == [[2, 5], [5, 13]]
+    assert (rows + tf.constant([[10, 20]])).to_list() == [[11, 22], [13, 24]]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.ragged.constant([[1], [3, 4]]) + tf.constant([[1, 3], [2, 9]])

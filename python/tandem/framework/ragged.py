@@ -441,21 +441,6 @@ def _length_without(row, padding):
     return int(used[-1]) + 1 if used.size else 0
 
 
-def _arange(count):
-    from tandem.ops.array import range as range_
-
-    return range_(count)
-
-
-def _within(at, lengths):
-    """A slice's bound in rows of these lengths, by Python's rules."""
-    if at is None:
-        return lengths
-    at = convert_to_tensor(at, lengths.dtype)
-    from_end = execute("Maximum", at + lengths, execute("ZerosLike", lengths))
-    return execute("SelectV2", at < 0, from_end, execute("Minimum", at, lengths))
-
-
 def _fit(dense, shape, fill):
     """Cut and padded to a shape, as far as that is known."""
     shape = shape + [None] * (dense.shape.rank - len(shape))
@@ -498,6 +483,10 @@ def _operand(x, like):
         lengths = execute("Cast", like.row_lengths(), dtype="int64")
         assert_equal(lengths, execute("Shape", x, out_type="int64"))
         return execute("Tile", x, execute("Reshape", execute("Size", lengths), [1]))
+    if x.shape.rank == like.shape.rank:
+        if x.shape[0] == 1:
+            return _operand(x[0], like)
+        return _operand(RaggedTensor.from_tensor(x, ragged_rank=like.ragged_rank), like)
     return x
 
 
