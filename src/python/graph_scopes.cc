@@ -229,6 +229,7 @@ void bind_graph_scopes(nb::module_& m) {
   m.def(
       "static_value",
       [](nb::handle tensor) -> nb::object {
+        if (!is_tensor(tensor.ptr())) return nb::none();
         const Tensor& t = tensor_of(tensor.ptr());
         if (!t.impl()->symbolic) return to_numpy(t, false);
         const GraphValue* value = graph_value_of(t);
@@ -250,6 +251,7 @@ void bind_graph_scopes(nb::module_& m) {
   m.def(
       "set_shape",
       [](nb::handle tensor, nb::handle shape) {
+        if (!is_tensor(tensor.ptr())) raise(PyExc_TypeError, "set_shape takes a tensor.");
         const Tensor& t = tensor_of(tensor.ptr());
         // A symbolic tensor's shape may become better known, never different.
         const Shape merged = [&] {

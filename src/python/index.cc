@@ -61,6 +61,7 @@ int64_t without_bit(int64_t mask, size_t i) {
 // x[..., index, ...] along an axis, for an index that is known only when the graph runs:
 // it is an input like any other then, where a slice would need a plan for each.
 Tensor take_row(const Tensor& x, Tensor index, int64_t axis) {
+  if (index.dtype() != DType::kInt32) index = cast(index, DType::kInt64);
   const int64_t known = x.shape()[static_cast<int>(axis)];
   const Tensor count =
       known != kUnknownDim

@@ -22,6 +22,7 @@ ValueRef value_of_object(Tracer& tracer, nb::handle o) {
   if (is_variable(o.ptr())) {
     return tracer.state_of(variable_of_object(o.ptr()).handle());
   }
+  if (!is_tensor(o.ptr())) raise(PyExc_TypeError, "tf.gradients takes tensors.");
   return tracer.value_of(tensor_of(o.ptr()));
 }
 

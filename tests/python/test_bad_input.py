@@ -162,3 +162,32 @@ def test_labels_out_of_range_leave_the_weights(keras):
         model.fit(np.ones((8, 6)), np.full(8, 7), verbose=0)
     for mine, theirs in zip(model.get_weights(), before):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def test_gradients_by_something_else_than_tensors():
+    @tf.function
+    def by_a_number(x):
+        return tf.gradients(x * x, [x, 3.0], stop_gradients=[2.0])
+
+    assert by_a_number(tf.constant(2.0))[0].numpy() == 4
+    assert by_a_number(tf.constant(2.0))[1] is None
+    with pytest.raises(ValueError, match="None"):
+        tf.function(lambda x: tf.gradients(x * x, [None]))(tf.constant(2.0))
+
+
+def test_a_ragged_argument_that_does_not_fit():
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
+    def more(rows):
+        return rows + 1
+
+    assert more(tf.ragged.constant([[1], [2, 3]])).to_list() == [[2], [3, 4]]
+    for wrong in (tf.ragged.constant([[1.0], [2.0, 3.0]]), tf.ragged.constant([[[1], [2]]]), tf.constant([[1]])):
+        with pytest.raises(TypeError, match="Binding inputs"):
+            more(wrong)
+
+
+def test_indices_of_any_integer_type_in_functions():
+    take = tf.function(lambda x, i: x[i])
+    for dtype in (tf.int8, tf.uint8, tf.int32, tf.int64):
+        assert take(tf.constant([1.0, 2.0]), tf.constant(1, dtype)).numpy() == 2
+    assert tf.round(tf.constant([3], tf.uint8)).numpy() == 3

@@ -15,6 +15,12 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
+def _in_graph(value):
+    """What can be differentiated by: a number becomes a constant, on which nothing depends."""
+    value = source_of(value)
+    return value if isinstance(value, (_core.Tensor, _core.VariableBase)) else _core.convert_to_tensor(value)
+
+
 def gradients(
     ys, xs, grad_ys=None, name="gradients", gate_gradients=False, aggregation_method=None, stop_gradients=None,
     unconnected_gradients=UnconnectedGradients.NONE,
@@ -26,7 +32,7 @@ def gradients(
         )
     zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     targets = [_core.convert_to_tensor(source_of(y)) for y in nest.flatten(ys)]
-    sources = [source_of(x) for x in nest.flatten(xs)]
+    sources = [_in_graph(x) for x in nest.flatten(xs)]
     for target in targets:
         if not (target.dtype.is_floating or target.dtype.is_complex):
             raise TypeError(f"Gradients of {target.dtype.name} tensors do not exist: give floating or complex ys.")
@@ -34,7 +40,7 @@ def gradients(
     if len(given) != len(targets):
         raise ValueError(f"Passed {len(given)} grad_ys for {len(targets)} ys")
     given = [g if g is None else _core.convert_to_tensor(g, t.dtype) for g, t in zip(given, targets)]
-    stops = [source_of(s) for s in nest.flatten(stop_gradients)] if stop_gradients is not None else []
+    stops = [_in_graph(s) for s in nest.flatten(stop_gradients)] if stop_gradients is not None else []
     found = _core.symbolic_gradients(targets, sources, given, stops)
     found = [IndexedSlices(*g) if isinstance(g, tuple) else g for g in found]
     if not zero:

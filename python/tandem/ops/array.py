@@ -78,6 +78,15 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name=None):
 
 def range(start, limit=None, delta=1, dtype=None, name="range"):
     """Numbers from start up to (without) limit in steps of delta."""
+    bounds = range_bounds(start, limit, delta, dtype)
+    made = execute(_Range, *bounds)
+    if made._symbolic:
+        made._bounds = bounds  # a traced loop over it counts instead
+    return made
+
+
+def range_bounds(start, limit=None, delta=1, dtype=None, name=None):
+    """The inputs of the Range op for the arguments of tf.range."""
     if limit is None:
         start, limit = 0, start
     values = [start, limit, delta]
@@ -89,7 +98,7 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):
         order = [int32, int64, float32, as_dtype("float64")]
         dtype = max((v.dtype for v in values), key=lambda t: order.index(t) if t in order else len(order))
         values = [v if v.dtype is dtype else execute(_Cast, v, dtype=dtype) for v in values]
-    return execute(_Range, *values)
+    return values
 
 
 def _of(value, dtype):
@@ -335,14 +344,20 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name=None):
     return mask if dtype is bool_ else execute(_Cast, mask, dtype=dtype)
 
 
+def _in_rows(tensor):
+    """As a matrix whose rows are those of the last axis."""
+    length = tensor.shape[-1] if tensor.shape.rank is not None else None
+    return execute(_Reshape, tensor, [-1, execute("Shape", tensor)[-1] if length is None else length])
+
+
 def searchsorted(sorted_sequence, values, side="left", out_type=int32, name=None):
     """Where values could be put into sorted rows."""
     if side not in ("left", "right"):
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
     sequence = _convert(sorted_sequence)
     values = _convert(values, sequence.dtype)
-    sorted_2d = execute(_Reshape, sequence, [-1, sequence.shape[-1]])
-    values_2d = execute(_Reshape, values, [-1, values.shape[-1]]) if values.shape.rank else values
+    sorted_2d = _in_rows(sequence)
+    values_2d = _in_rows(values) if values.shape.rank != 0 else values
     found = execute(
         "LowerBound" if side == "left" else "UpperBound", sorted_2d, values_2d, out_type=as_dtype(out_type)
     )

@@ -29,6 +29,12 @@ def saturate_cast(value, dtype, name=None):
     return execute(_Cast, value, dtype=dtype)
 
 
+def round(x, name=None):
+    """The nearest whole number, halves to even; integers as they are."""
+    x = convert_to_tensor(x)
+    return x if x.dtype.is_integer else execute("Round", x)
+
+
 def matmul(
     a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
     b_is_sparse=False, output_type=None, grad_a=False, grad_b=False, name=None,
