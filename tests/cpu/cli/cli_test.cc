@@ -1,6 +1,8 @@
 // `tandem doctor`, `devices` and `ops`: what they print and how they end.
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -127,6 +129,15 @@ TEST(Ops, MarkdownIsATableOfAllOps) {
       bars += row[i] == '|' && (i == 0 || row[i - 1] != '\\');
     EXPECT_EQ(bars, 8u) << row;
     at = r.text.find("\n| `", end);
+  }
+}
+
+TEST(Ops, ThePageInTheDocumentsHasAllOps) {
+  std::ifstream file(TANDEM_OPS_PAGE);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  for (const OpDef* op : OpTable::get().all()) {
+    EXPECT_NE(page.find("\n| `" + op->name + "` |"), std::string::npos)
+        << op->name << " is not in docs/ops.md; run: make docs";
   }
 }
 
