@@ -47,7 +47,8 @@ def run(arguments):
     parser.add_argument("--quiet", action="store_true", help="no summary at the end")
     parser.add_argument("--trace", metavar="FILE", help="write what ran where, for Perfetto (Chrome's trace format)")
     parser.add_argument("script")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    # argparse counts what remains among the required, though it may be nothing.
+    parser.add_argument("arguments", nargs=argparse.REMAINDER).required = False
     options = parser.parse_args(arguments)
     if not os.path.exists(options.script):
         sys.stderr.write(f"tandem run: no such file: {options.script}\n")
@@ -60,10 +61,12 @@ def run(arguments):
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
     start = time.monotonic()
     if options.trace:
-        tandem._core.start_profile()
+        from tandem.profiling import profiler
+
+        profiler.start_trace(os.path.abspath(options.trace))
     status = run_script(options.script)
-    if options.trace and tandem._core.profiling():
-        tandem._core.stop_profile().write_chrome_trace(os.path.abspath(options.trace))
+    if options.trace:
+        profiler.stop_trace()
     if not options.quiet:
         summarize(time.monotonic() - start)
     return status

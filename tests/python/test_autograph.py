@@ -1,6 +1,7 @@
 """AutoGraph: what is converted, what is refused and with which words."""
 
 import functools
+import itertools
 
 import pytest
 
@@ -145,6 +146,168 @@ def test_return_in_a_loop():
     assert int(no_end(values)) == 7
     with pytest.raises(tf.errors.InvalidArgumentError, match="without a return statement"):
         no_end(tf.constant([1, 2]))
+
+
+def numbers(*bounds, dtype=None):
+    """What a loop over tf.range(*bounds) sees, the bounds being arguments."""
+
+    @tf.function
+    def collect(*bounds):
+        seen = tf.TensorArray(dtype or bounds[0].dtype, size=0, dynamic_size=True)
+        count = 0
+        for i in tf.range(*bounds, dtype=dtype):
+            seen = seen.write(count, i)
+            count += 1
+        return seen.stack()
+
+    return collect(*bounds)
+
+
+def test_a_loop_over_a_range_counts_as_python_does():
+    @tf.function
+    def collect(start, limit, delta):
+        seen, count = tf.zeros_like(start), 0
+        for i in tf.range(start, limit, delta):
+            seen = seen * 31 + i
+            count += 1
+        return seen, count
+
+    for start, limit, delta in itertools.product((-7, 0, 3), (-8, -7, 0, 1, 3, 20), (-5, -1, 1, 2, 7)):
+        wanted = 0
+        for i in range(start, limit, delta):
+            wanted = wanted * 31 + i
+        seen, count = collect(*(tf.constant(v, tf.int64) for v in (start, limit, delta)))
+        assert (int(count), int(seen) % 2**64) == (len(range(start, limit, delta)), wanted % 2**64)
+    assert collect.experimental_get_tracing_count() == 1
+    top = 2**31 - 1
+    assert numbers(*map(tf.constant, (top - 7, top, 5))).numpy().tolist() == [top - 7, top - 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Requires delta != 0"):
+        collect(*(tf.constant(v, tf.int64) for v in (0, 3, 0)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "uint8", "int16"])
+def test_a_loop_over_a_range_sees_what_the_range_holds(dtype):
+    cases = [(0, 5, 1), (2, 2, 1), (1, 9, 3), (0, 1, 0.1), (0.5, -1, -0.3), (3, -4, -2), (-1, 1, 0.25)]
+    if not tf.as_dtype(dtype).is_floating:
+        cases = cases[:3]
+    for case in cases:
+        bounds = [tf.constant(v, dtype) for v in case]
+        made, wanted = numbers(*bounds), tf.range(*bounds)
+        assert made.dtype == dtype
+        assert made.numpy().tolist() == wanted.numpy().tolist()
+
+
+def test_one_plan_serves_ranges_of_all_lengths():
+    @tf.function
+    def total(n):
+        s = 0
+        for i in tf.range(n):
+            s += i
+        return s
+
+    @tf.function
+    def of_python(n):
+        s = 0
+        for i in range(1, n):
+            s += i
+        return s
+
+    for f in (total, of_python):
+        f(tf.constant(3))
+        text = f.explain()
+        assert "While" in text and "Range" not in text and "GatherV2" not in text
+        assert [int(f(tf.constant(n))) for n in range(20)] == [sum(range(n)) for n in range(20)]
+        assert f.explain() == text  # the times in it are those of one plan
+
+    @tf.function
+    def first_square_above(n, least):
+        for i in tf.range(n):
+            if i * i > least:
+                return i
+        return tf.constant(-1, n.dtype)
+
+    # No memory holds a tensor of this length.
+    assert int(first_square_above(tf.constant(2**40, tf.int64), tf.constant(50, tf.int64))) == 8
+
+
+def test_a_range_with_a_name_of_its_own_is_counted_too():
+    @tf.function
+    def both(n):
+        numbers = tf.range(2, n)
+        s = 0
+        for i in numbers:
+            s += i
+        return s, tf.reduce_sum(numbers)
+
+    assert [int(v) for v in both(tf.constant(6))] == [14, 14]
+    assert "GatherV2" not in both.explain()
+
+
+def test_the_variable_of_a_range_after_the_loop():
+    @tf.function
+    def last(start, limit):
+        for i in tf.range(start, limit):
+            pass
+        return i
+
+    @tf.function
+    def given(n):
+        i = -1
+        for i in tf.range(n):
+            if i == 3:
+                break
+        return i
+
+    assert int(last(tf.constant(2), tf.constant(6))) == 5
+    assert int(last(tf.constant(2), tf.constant(2))) == 2  # TensorFlow's answer: where it would have begun
+    assert [int(given(tf.constant(n))) for n in (0, 2, 9)] == [-1, 1, 3]
+
+
+def test_gradients_through_a_loop_over_a_range():
+    @tf.function
+    def polynomial(x, n):
+        y = tf.constant(0.0)
+        for i in tf.range(n):
+            if i % 2 == 1:
+                continue
+            y += x ** tf.cast(i, tf.float32)
+        return y
+
+    x = tf.constant(2.0)
+    for n, slope in ((0, 0.0), (1, 0.0), (5, 4.0 + 32.0), (4, 4.0)):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = polynomial(x, tf.constant(n))
+        assert float(tape.gradient(y, x) or 0.0) == slope
+
+
+def test_loops_over_the_rows_of_ragged_tensors():
+    @tf.function
+    def sums(rows):
+        made = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+        turn = 0
+        for row in rows:
+            made = made.write(turn, tf.reduce_sum(row) * float(tf.shape(row)[0]))
+            turn += 1
+        return made.stack()
+
+    rows = tf.ragged.constant([[1.0, 2.0], [], [3.0]])
+    assert sums(rows).numpy().tolist() == [6.0, 0.0, 3.0]
+    with tf.GradientTape() as tape:
+        tape.watch(rows.flat_values)
+        total = tf.reduce_sum(sums(rows))
+    assert tape.gradient(total, rows.flat_values).numpy().tolist() == [2.0, 2.0, 1.0]
+
+    @tf.function
+    def longest(rows):
+        best = 0
+        for row in rows:
+            for inner in row:
+                if tf.size(inner) > best:
+                    best = tf.size(inner)
+        return best
+
+    assert int(longest(tf.ragged.constant([[[1], [2, 3]], [], [[4, 5, 6]]]))) == 3
 
 
 def test_break_out_of_a_python_loop():

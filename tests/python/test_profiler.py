@@ -113,3 +113,28 @@ def test_a_whole_script(run_python, tmp_path):
     events = json.loads(trace.read_text())["traceEvents"]
     (product,) = [e for e in events if e["name"] == "MatMul"]
     assert product["args"]["source"].endswith("script.py:2")
+
+
+def test_a_script_that_profiles_itself_ends_the_trace_of_run(run_python, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import tensorflow as tf\n"
+        "tf.matmul([[1.0]], [[2.0]])\n"
+        f"with tf.profiler.experimental.Profile({str(tmp_path / 'own')!r}):\n"
+        "    tf.exp(1.0)\n"
+        f"with tf.profiler.experimental.Profile({str(tmp_path / 'second')!r}):\n"
+        "    tf.sin(1.0)\n"
+    )
+    trace = tmp_path / "trace.json"
+    status, out, err = run_python(
+        f"""
+        from tandem.command import main
+        raise SystemExit(main(["run", "--quiet", "--trace", {str(trace)!r}, {str(script)!r}]))
+        """
+    )
+    assert status == 0, err
+    assert err.count("profiles itself") == 1
+    names = {e["name"] for e in json.loads(trace.read_text())["traceEvents"]}
+    assert "MatMul" in names and "Exp" not in names
+    assert "Exp" in {e["name"] for e in trace_of(tmp_path / "own")}
+    assert "Sin" in {e["name"] for e in trace_of(tmp_path / "second")}

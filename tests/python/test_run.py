@@ -22,6 +22,11 @@ def test_run(run_python):
     assert err.count("tandem:") == 2 and "CPU:0" in err
 
 
+def test_only_the_script_is_required(run_python):
+    status, out, err = run_python("from tandem.command import main; main(['run'])")
+    assert status == 2 and err.rstrip().endswith("required: script")
+
+
 def test_install_in_a_program(run_python):
     status, out, err = run_python("import tandem; tandem.install_as_tensorflow()\n" + SCRIPT)
     assert status == 0, err

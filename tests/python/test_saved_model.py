@@ -198,6 +198,23 @@ def test_functions_without_traces_say_so(tmp_path):
         loaded()
 
 
+def test_ragged_and_sparse_signatures_are_left_out(tmp_path, caplog):
+    class Sums(tf.Module):
+        @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.float32)])
+        def ragged(self, x):
+            return tf.reduce_sum(x)
+
+        @tf.function(input_signature=[tf.SparseTensorSpec([None, None], tf.float32)])
+        def sparse(self, x):
+            return tf.sparse.reduce_sum(x)
+
+    tf.saved_model.save(Sums(), tmp_path)
+    assert caplog.text.count("leaves out a trace") == 2
+    loaded = tf.saved_model.load(tmp_path)
+    with pytest.raises(ValueError, match="zero restored functions.*its arguments cannot be stored"):
+        loaded.ragged(tf.ragged.constant([[1.0]]))
+
+
 def test_assets_travel(tmp_path):
     (tmp_path / "words.txt").write_text("one\ntwo\n")
 

@@ -1,6 +1,7 @@
 """tf.profiler.experimental: what ran where, as files that TensorBoard and Perfetto show."""
 
 import collections
+import logging
 import os
 import threading
 
@@ -8,6 +9,9 @@ from tandem import _core
 
 _lock = threading.Lock()
 _logdir = None
+_trace_file = None  # of `tandem run --trace`, while it records
+
+_log = logging.getLogger("tandem")
 
 
 class ProfilerOptions(
@@ -25,6 +29,9 @@ def start(logdir, options=None):
     """Begins to record; AlreadyExistsError when that is going on already."""
     global _logdir
     with _lock:
+        if _trace_file is not None:
+            _log.warning("The program profiles itself: the trace of `tandem run` in %s ends here.", _trace_file)
+            _write_trace()
         _core.start_profile()
         _logdir = os.fspath(logdir)
 
@@ -42,6 +49,28 @@ def stop_into(logdir):
         _logdir = None
     if logdir:
         profile.write(logdir)
+
+
+def start_trace(path):
+    """Begins the recording of `tandem run --trace`, which gives way when the program starts one of its own."""
+    global _trace_file
+    with _lock:
+        _core.start_profile()
+        _trace_file = path
+
+
+def stop_trace():
+    """Ends it and writes the file, unless that has happened."""
+    with _lock:
+        if _trace_file is not None:
+            _write_trace()
+
+
+def _write_trace():
+    global _trace_file
+    path, _trace_file = _trace_file, None
+    if _core.profiling():
+        _core.stop_profile().write_chrome_trace(path)
 
 
 def warmup():

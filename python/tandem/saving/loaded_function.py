@@ -96,8 +96,9 @@ class LoadedFunction:
     def _choose(self, args, kwargs):
         if not self._concretes:
             raise ValueError(
-                f"Found zero restored functions for caller function {self._name}: it had not been called when the "
-                "model was saved. Call it, or give it an input_signature, before you save."
+                f"Found zero restored functions for caller function {self._name}: when the model was saved it had "
+                "not been called, or its arguments cannot be stored (saving warned of that). Call it with tensors, or "
+                "give it an input_signature of tf.TensorSpec, before you save."
             )
         given = self._type.bind(args, kwargs)
         for convert in (False, True):

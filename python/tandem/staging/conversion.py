@@ -1,5 +1,6 @@
 """Converting functions and what they call: which ones, how, and errors that point at the user's line."""
 
+import ast
 import functools
 import importlib.util  # noqa: F401  (the converter uses it without importing it)
 import inspect
@@ -16,9 +17,11 @@ from malt.pyct import errors as malt_errors
 from malt.pyct import transpiler
 
 from tandem import _core
-from tandem.staging import builtins, conditionals, lists, loops
 from tandem.framework.errors import OpError
-from tandem.staging.values import filled_count, stages
+from tandem.ops import array
+from tandem.staging import builtins, conditionals, lists, loops
+from tandem.staging.ranges import lazy_range
+from tandem.staging.values import filled_count, stages, tensor_of
 
 _log = logging.getLogger("tandem")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
@@ -37,8 +40,22 @@ class _Transpiler(malt_api.PyToPy):
     def get_transformed_name(self, node):
         return "tf__" + transpiler.PyToPy.get_transformed_name(self, node)
 
+    def transform_ast(self, node, ctx):
+        node = super().transform_ast(node, ctx)
+        for call in ast.walk(node):
+            # What a `for` goes over is nothing but that: iterated_call() may make it without a tensor.
+            if _is_operator(call, "for_stmt") and _is_operator(call.args[0], "converted_call"):
+                call.args[0].func.attr = "iterated_call"
+        return node
+
     def get_extra_locals(self):
         return {"ag__": _operators()}
+
+
+def _is_operator(node, name):
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != name:
+        return False
+    return isinstance(node.func.value, ast.Name) and node.func.value.id == "ag__"
 
 
 @functools.cache
@@ -54,6 +71,7 @@ def _operators():
     module.ld, module.ldu = variables.ld, variables.ldu
     module.Undefined, module.UndefinedReturnValue = variables.Undefined, variables.UndefinedReturnValue
     module.converted_call = converted_call
+    module.iterated_call = iterated_call
     module.autograph_artifact = artifact
     return module
 
@@ -137,6 +155,15 @@ def is_library(f):
     return bool(code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)) or (
         code.co_filename == "<string>"
     )
+
+
+def iterated_call(f, args, kwargs, caller_fn_scope=None, options=None):
+    """converted_call() for what a `for` goes over: of tf.range only the bounds are traced."""
+    if f is array.range or f is range:
+        values = [*args, *(kwargs or {}).values()]
+        if not _core.executing_eagerly() and any(stages(tensor_of(v)) for v in values):
+            return lazy_range(*args, **(kwargs or {}))
+    return converted_call(f, args, kwargs, caller_fn_scope, options)
 
 
 def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):

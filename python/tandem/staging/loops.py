@@ -2,8 +2,10 @@
 
 from tandem import _core
 from tandem.framework import composites
+from tandem.framework.ragged import RaggedTensor
 from tandem.framework.shape import as_shape
 from tandem.ops import control_flow
+from tandem.ops.ragged_map import row_of
 from tandem.ops.tensor_array import TensorArray
 from tandem.staging.conditionals import if_stmt
 from tandem.staging.lists import array_of
@@ -36,7 +38,17 @@ def for_stmt(iter_, extra_test, body, get_state, set_state, symbol_names, opts):
     iterated = tensor_of(iter_)
     if hasattr(type(iterated), "_autograph_for"):
         return iterated._autograph_for(extra_test, body, get_state, set_state, symbol_names, opts)
+    if isinstance(iterated, RaggedTensor) and not _core.executing_eagerly():
+        count = iterated.nrows()
+        return counted_for(count, lambda i: row_of(iterated, i), extra_test, body, get_state, set_state, symbol_names,
+                           opts)  # fmt: skip
     if is_tensor(iterated) and not _core.executing_eagerly():
+        bounds = getattr(iterated, "_bounds", None)
+        if bounds is not None:
+            from tandem.staging.ranges import TensorRange
+
+            counted = TensorRange(bounds, iterated.shape[0])
+            return counted._autograph_for(extra_test, body, get_state, set_state, symbol_names, opts)
         return _over_rows(iterated, extra_test, body, get_state, set_state, symbol_names, opts)
     return _over_python(iterated, extra_test, body, get_state, set_state, symbol_names)
 
@@ -80,8 +92,8 @@ def _is_small(shape):
     return shape.is_fully_defined() and shape.num_elements() <= 1 << 16
 
 
-def counted_for(count, item, extra_test, body, get_state, set_state, symbol_names, opts):
-    """A loop of the graph over item(0) … item(count - 1)."""
+def counted_for(count, item, extra_test, body, get_state, set_state, symbol_names, opts, first=None):
+    """A loop of the graph over item(0) … item(count - 1). `first`: what its variable is after no turn at all."""
 
     def test(extra):
         more = extra[0] < count
@@ -93,18 +105,19 @@ def counted_for(count, item, extra_test, body, get_state, set_state, symbol_name
         body(item(extra[0]))
         return [extra[0] + 1]
 
-    loop = _StagedLoop(get_state, set_state, symbol_names, opts)
+    loop = _StagedLoop(get_state, set_state, symbol_names, opts, first)
     loop.run(test, turn, [_core.convert_to_tensor(0, count.dtype)])
 
 
 class _StagedLoop:
     """A loop of the graph on the Python variables that its body changes, and on values of its own (`extra`)."""
 
-    def __init__(self, get_state, set_state, names, opts):
+    def __init__(self, get_state, set_state, names, opts, first=None):
         self._get_state = get_state
         self._set_state = set_state
         self._names = names
         self._opts = opts or {}
+        self._first = first
 
     def run(self, test, body, extra=()):
         start = list(self._get_state())
@@ -182,7 +195,10 @@ class _StagedLoop:
         return values, staged
 
     def _stand_in(self, name, after):
-        """Zeros for a variable that the body sets before anybody reads it."""
+        """Zeros for a variable that the body sets before anybody reads it; for that of the loop its first value."""
+        if self._first is not None and name == self._opts.get("iterate_names") and is_tensor(after):
+            if after.dtype == self._first.dtype and after.shape == self._first.shape:
+                return self._first
 
         def zeros(leaf, path):
             shape = None if leaf is None else _core.convert_to_tensor(leaf).shape
