@@ -192,8 +192,6 @@ class BatchableExtensionType(ExtensionType):
     __batch_encoder__ = ExtensionTypeBatchEncoder()
 
 
-
-
 def _operators(op):
     """With a tensor on the other side, whose operator does not know this type: the function is dispatched."""
 

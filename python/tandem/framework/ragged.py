@@ -1,16 +1,16 @@
 """tf.RaggedTensor: rows of different lengths, as the values of all rows and where each row begins.
 
-It can be made, looked at, indexed, computed with elementwise and turned dense or sparse. Other ops take
-dense tensors only.
+It can be made, looked at, indexed, computed with elementwise and turned dense or sparse. Ops that take one are in
+ragged_dispatch.py.
 """
-
-import operator
 
 import numpy as np
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int64
+from tandem.framework.ragged_operators import BINARY, ELEMENTWISE, RaggedOperators, operand
+from tandem.framework.ragged_text import listing
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.types import CompositeTensor
@@ -28,11 +28,15 @@ def _integers(value, dtype=None):
 
 def _check(condition, message):
     """Eagerly known conditions only; a traced one is not checked."""
-    known = _core.static_value(condition)
-    if known is not None and not np.all(known):
+    if _is_false(condition):
         from tandem.framework.errors import InvalidArgumentError
 
         raise InvalidArgumentError(None, None, message)
+
+
+def _is_false(condition):
+    known = _core.static_value(condition)
+    return known is not None and not np.all(known)
 
 
 def _values(values):
@@ -48,7 +52,15 @@ def _splits(lengths):
     return execute("ConcatV2", [zero, execute("Cumsum", lengths, axis=0)], axis=0)
 
 
-class RaggedTensor(CompositeTensor):
+def row_ids(splits):
+    """The number of the row of each value."""
+    from tandem.ops.array import range as range_
+
+    rows = execute("Cast", execute("Shape", splits, out_type=int64)[0] - 1, dtype=splits.dtype)
+    return execute("Repeat", range_(rows), splits[1:] - splits[:-1], axis=0)
+
+
+class RaggedTensor(RaggedOperators, CompositeTensor):
     """Rows of different lengths. Made by the methods from_*."""
 
     def __init__(self, values, row_splits, internal=False, uniform_row_length=None):
@@ -92,6 +104,12 @@ class RaggedTensor(CompositeTensor):
     @classmethod
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
         values, ids = _values(values), _integers(value_rowids)
+        if validate:
+            _check(ids[1:] >= ids[:-1], "Arguments to from_value_rowids do not form a valid RaggedTensor: decreasing")
+            if _is_false(_count(values) == execute("Shape", ids, out_type=int64)[0]):
+                raise ValueError(f"Shapes {values.shape[:1]} and {ids.shape} are incompatible")
+            if nrows is not None and _is_false(ids < _integers(nrows, ids.dtype)):
+                raise ValueError(f"Expected nrows >= value_rowids[-1] + 1; got nrows={nrows}, value_rowids={ids}")
         if nrows is None:
             nrows = execute("Max", execute("ConcatV2", [convert_to_tensor([-1], ids.dtype), ids], axis=0)) + 1
         nrows = _integers(nrows, ids.dtype)
@@ -105,7 +123,10 @@ class RaggedTensor(CompositeTensor):
         values, length = _values(values), int(uniform_row_length)
         if nrows is None:
             nrows = execute("Cast", _count(values), dtype=int64) // length if length else 0
-        splits = range_(_integers(nrows, int64) + 1) * length
+        rows = _integers(nrows, int64)
+        if validate and _is_false(rows * length == _count(values)):
+            raise ValueError(f"uniform_row_length={length} times nrows={int(rows)} must equal nvals={int(_count(values))}")
+        splits = range_(rows + 1) * length
         return cls(values, splits, internal=True, uniform_row_length=length)
 
     @classmethod
@@ -132,19 +153,9 @@ class RaggedTensor(CompositeTensor):
 
     @classmethod
     def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None, row_splits_dtype=int64):
-        tensor = convert_to_tensor(tensor)
-        rows = list(execute("Unpack", tensor, num=tensor.shape[0], axis=0)) if tensor.shape[0] else []
-        if ragged_rank > 1:
-            return stack_rows([cls.from_tensor(r, lengths, padding, ragged_rank - 1) for r in rows])
-        if lengths is not None:
-            counts = np.asarray(lengths).tolist()
-        elif padding is not None:
-            counts = [_length_without(r, convert_to_tensor(padding, tensor.dtype)) for r in rows]
-        else:
-            counts = [tensor.shape[1]] * len(rows)
-        parts = [row[:n] for row, n in zip(rows, counts)]
-        values = execute("ConcatV2", parts, axis=0) if len(parts) > 1 else parts[0] if parts else tensor[:, 0]
-        return cls.from_row_lengths(values, _integers(counts, as_dtype(row_splits_dtype)), validate=False)
+        from tandem.framework import ragged_dense
+
+        return ragged_dense.from_tensor(tensor, lengths, padding, ragged_rank, as_dtype(row_splits_dtype))
 
     @classmethod
     def from_sparse(cls, st_input, name=None, row_splits_dtype=int64):
@@ -202,9 +213,7 @@ class RaggedTensor(CompositeTensor):
         return (self.row_lengths(), *inner)
 
     def value_rowids(self, name=None):
-        from tandem.ops.array import range as range_
-
-        return execute("Repeat", range_(self.nrows()), self.row_lengths(), axis=0)
+        return row_ids(self._row_splits)
 
     def nested_value_rowids(self, name=None):
         inner = self._values.nested_value_rowids() if isinstance(self._values, RaggedTensor) else ()
@@ -346,9 +355,9 @@ class RaggedTensor(CompositeTensor):
 
     def __tf_dispatch__(self, op, inputs, attrs):
         """Runs an op that has a ragged input: elementwise on the values, sums and the like by rows."""
-        if op in _ELEMENTWISE:
+        if op in ELEMENTWISE:
             like = next(x for x in inputs if isinstance(x, RaggedTensor))
-            flat = [_operand(x, like) if i == 0 or op in _BINARY else x for i, x in enumerate(inputs)]
+            flat = [operand(x, like) if i == 0 or op in BINARY else x for i, x in enumerate(inputs)]
             return like.with_flat_values(execute(op, *flat, **attrs))
         if op in ("Shape", "Reshape", "BroadcastTo") and self is inputs[0]:
             return self._shaped(op, *inputs[1:], **attrs)
@@ -390,55 +399,14 @@ class RaggedTensor(CompositeTensor):
     def __repr__(self):
         if _core.static_value(self._row_splits) is None:
             return f"tf.RaggedTensor(values={self._values!s}, row_splits={self._row_splits!s})"
-        return f"<tf.RaggedTensor {_listing(self)}>"
+        return f"<tf.RaggedTensor {listing(self)}>"
 
     __hash__ = object.__hash__
-
-    def __abs__(self):
-        return self.with_flat_values(abs(self.flat_values))
-
-    def __neg__(self):
-        return self.with_flat_values(-self.flat_values)
-
-    def __invert__(self):
-        return self.with_flat_values(~self.flat_values)
-
-
-_LINE = 80  # characters
-
-
-def _listing(ragged):
-    """As TensorFlow prints one: Python lists, with the middle of long ones left out."""
-    return _list_text(ragged.to_list(), ragged.dtype)
-
-
-def _list_text(rows, dtype, depth=0):
-    if not isinstance(rows, list):
-        if dtype.name in ("float32", "float16", "bfloat16"):
-            return np.format_float_positional(np.float32(rows), unique=True, trim="0") if np.isfinite(rows) else repr(rows)
-        return repr(rows)
-    if depth == 0 and len(rows) > 20:
-        shown = [_list_text(r, dtype, 1) for r in rows[:3]] + ["..."] + [_list_text(r, dtype, 1) for r in rows[-3:]]
-    else:
-        shown = [_list_text(r, dtype, depth + 1) for r in rows]
-    line = "[" + ", ".join(shown) + "]"
-    if len(line) <= _LINE or not any(isinstance(r, list) for r in rows):
-        return line
-    return "[" + (",\n " + " " * depth).join(shown) + "]"
 
 
 def _merge_dense(tensor, outer, inner):
     shape = execute("Shape", tensor)
     return execute("Reshape", tensor, execute("ConcatV2", [shape[:outer], [-1], shape[inner + 1 :]], axis=0))
-
-
-def _length_without(row, padding):
-    """How long a row is without padding at its end."""
-    same = execute("Equal", row, padding)
-    if same.shape.rank > 1:
-        same = execute("All", same, axis=list(range(1, same.shape.rank)))
-    used = np.flatnonzero(~same.numpy())
-    return int(used[-1]) + 1 if used.size else 0
 
 
 def _fit(dense, shape, fill):
@@ -451,77 +419,6 @@ def _fit(dense, shape, fill):
     padded = execute("PadV2", cut, execute("Pack", [execute("ZerosLike", missing), missing], axis=1), fill)
     padded.set_shape(shape)
     return padded
-
-
-def stack_rows(rows):
-    """Tensors or ragged tensors as the rows of one ragged tensor."""
-    lengths = [int(_count(r)) for r in rows]
-    if any(isinstance(r, RaggedTensor) for r in rows):
-        inner = [int(n) for r in rows for n in r.row_lengths().numpy()]
-        flat = execute("ConcatV2", [r.values for r in rows], axis=0) if len(rows) > 1 else rows[0].values
-        values = RaggedTensor.from_row_lengths(flat, inner, validate=False)
-    else:
-        values = execute("ConcatV2", list(rows), axis=0) if len(rows) > 1 else rows[0]
-    return RaggedTensor.from_row_lengths(values, lengths, validate=False)
-
-
-def _operand(x, like):
-    """The other operand as flat values: of the same rows, one for each row or for each place in it, or a scalar."""
-    from tandem.ops.check import assert_equal
-
-    if isinstance(x, RaggedTensor):
-        if x is not like:
-            for mine, theirs in zip(like.nested_row_splits, x.nested_row_splits):
-                if mine is not theirs:
-                    assert_equal(execute("Cast", mine, dtype="int64"), execute("Cast", theirs, dtype="int64"))
-        return x.flat_values
-    x = convert_to_tensor(x, like.dtype)
-    if x.shape.rank == 2 and x.shape[1] == 1:
-        return execute("GatherV2", execute("Reshape", x, [-1]), like.value_rowids())
-    if x.shape.rank == 1 and x.shape[0] != 1 and like.ragged_rank == 1 and like.flat_values.shape.rank == 1:
-        # Right-aligned, as arrays are: one for each place, so that every row must have as many.
-        lengths = execute("Cast", like.row_lengths(), dtype="int64")
-        assert_equal(lengths, execute("Shape", x, out_type="int64"))
-        return execute("Tile", x, execute("Reshape", execute("Size", lengths), [1]))
-    if x.shape.rank == like.shape.rank:
-        if x.shape[0] == 1:
-            return _operand(x[0], like)
-        return _operand(RaggedTensor.from_tensor(x, ragged_rank=like.ragged_rank), like)
-    return x
-
-
-def _binary(name):
-    function = getattr(operator, name)
-
-    def forward(self, other):
-        return self.with_flat_values(function(self.flat_values, _operand(other, self)))
-
-    def backward(self, other):
-        return self.with_flat_values(function(_operand(other, self), self.flat_values))
-
-    return forward, backward
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor"):
-    _forward, _backward = _binary(_name)
-    setattr(RaggedTensor, f"__{_name.rstrip('_')}__", _forward)
-    setattr(RaggedTensor, f"__r{_name.rstrip('_')}__", _backward)
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(RaggedTensor, f"__{_name}__", _binary(_name)[0])
-
-
-_BINARY = frozenset(
-    """Add AddV2 Sub Mul RealDiv FloorDiv FloorMod TruncateDiv TruncateMod Pow Maximum Minimum SquaredDifference Equal
-    NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr Atan2 DivNoNan MulNoNan Xdivy Xlogy BitwiseAnd
-    BitwiseOr BitwiseXor""".split()
-)
-_ELEMENTWISE = _BINARY | frozenset(
-    """Abs Neg Sign Square Sqrt Rsqrt Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh
-    Sigmoid Floor Ceil Round Rint Erf Erfc Lgamma Digamma IsNan IsInf IsFinite LogicalNot Relu Relu6 Elu Selu Gelu Silu
-    LeakyRelu Softplus Softsign Reciprocal Cast OneHot Identity ZerosLike OnesLike StopGradient ClipByValue AsString
-    StringLength StringLower StringUpper StringStrip StringToNumber StaticRegexReplace StaticRegexFullMatch Substr
-    StringToHashBucket StringToHashBucketFast StringToHashBucketStrong""".split()
-)
 
 
 class RaggedTensorSpec(TypeSpec):

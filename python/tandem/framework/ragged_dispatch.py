@@ -3,17 +3,15 @@
 from tandem._core import convert_to_tensor, execute
 from tandem.framework import ragged_ops, ragged_reduce
 from tandem.framework.ragged import RaggedTensor
+from tandem.framework.ragged_operators import operand
 
 
 def _select(inputs, attrs):
-    """Elementwise, with scalars and rows of the same lengths on all sides."""
-    from tandem.framework.ragged import _operand
-
+    """Elementwise, with rows of the same lengths or what is broadcast to them on all sides."""
     like = next(x for x in inputs if isinstance(x, RaggedTensor))
     dtypes = [x.dtype for x in inputs[1:] if hasattr(x, "dtype")]
-    flat = [_operand(inputs[0], like) if isinstance(inputs[0], RaggedTensor) else convert_to_tensor(inputs[0], "bool")]
-    for x in inputs[1:]:
-        flat.append(x.flat_values if isinstance(x, RaggedTensor) else convert_to_tensor(x, dtypes[0] if dtypes else None))
+    dtype = dtypes[0] if dtypes else convert_to_tensor(inputs[1]).dtype
+    flat = [operand(inputs[0], like, "bool"), *(operand(x, like, dtype) for x in inputs[1:])]
     return like.with_flat_values(execute("SelectV2", *flat))
 
 
@@ -27,8 +25,7 @@ def _matmul(inputs, attrs):
 def _join(inputs, attrs):
     values = inputs[0]
     like = next(x for x in values if isinstance(x, RaggedTensor))
-    flat = [x.flat_values if isinstance(x, RaggedTensor) else convert_to_tensor(x, "string") for x in values]
-    return like.with_flat_values(execute("StringJoin", flat, **attrs))
+    return like.with_flat_values(execute("StringJoin", [operand(x, like, "string") for x in values], **attrs))
 
 
 def _reduce_join(inputs, attrs):

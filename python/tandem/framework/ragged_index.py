@@ -5,8 +5,8 @@ import numbers
 
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
-from tandem.framework.ragged import RaggedTensor
-from tandem.framework.ragged_ops import _range, expand_dims, take_rows
+from tandem.framework.ragged import RaggedTensor, _integers
+from tandem.framework.ragged_ops import _range, assert_in_rows, expand_dims, take_rows
 
 
 def item(value, keys):
@@ -58,8 +58,9 @@ def _inside(value, keys):
     if isinstance(key, slice):
         return _inside_values(_slices(value, key), rest)
     lengths = value.row_lengths()
-    place = convert_to_tensor(key, lengths.dtype)
+    place = _integers(key, lengths.dtype)
     place = execute("SelectV2", place < 0, lengths + place, place + execute("ZerosLike", lengths))
+    assert_in_rows(place, lengths)
     picked = take_rows(value.values, value.row_starts() + place)
     return picked[(slice(None), *rest)] if rest else picked
 
@@ -82,7 +83,7 @@ def _slices(value, key):
     def bound(given, otherwise):
         if given is None:
             return otherwise + execute("ZerosLike", lengths)
-        given = convert_to_tensor(given, lengths.dtype)
+        given = _integers(given, lengths.dtype)
         counted = execute("SelectV2", given < 0, lengths + given, given + execute("ZerosLike", lengths))
         least = convert_to_tensor(low, lengths.dtype)
         return execute("Minimum", execute("Maximum", counted, least), execute("Maximum", high + execute("ZerosLike", lengths), least))

@@ -1,7 +1,7 @@
 """Ops on ragged tensors that rearrange rows: gather, concat, stack, tile, reverse. All of them work on flat values and
 lengths of rows, so that they can be traced."""
 
-from tandem._core import convert_to_tensor, execute
+from tandem._core import Tensor, convert_to_tensor, execute, static_value
 from tandem.framework.dtypes import int64
 from tandem.framework.ragged import RaggedTensor
 
@@ -30,6 +30,7 @@ def dense_to_ragged(tensor, ragged_rank, splits_dtype):
     lengths = [execute("Fill", execute("Prod", shape[: i + 1], keepdims=True), shape[i + 1]) for i in range(ragged_rank)]
     flat = execute("Reshape", tensor, execute("ConcatV2", [execute("Prod", shape[: ragged_rank + 1], keepdims=True),
                                                            shape[ragged_rank + 1 :]], axis=0))  # fmt: skip
+    flat.set_shape([None, *tensor.shape.as_list()[ragged_rank + 1 :]])
     for length in reversed(lengths):
         flat = RaggedTensor.from_row_lengths(flat, execute("Cast", length, dtype=splits_dtype), validate=False)
     return flat
@@ -42,10 +43,10 @@ def take_rows(value, rows):
     rows = convert_to_tensor(rows)
     lengths = execute("GatherV2", value.row_lengths(), rows)
     starts = execute("GatherV2", value.row_starts(), rows)
-    return RaggedTensor.from_row_lengths(take_rows(value.values, _places(starts, lengths)), lengths, validate=False)
+    return RaggedTensor.from_row_lengths(take_rows(value.values, places(starts, lengths)), lengths, validate=False)
 
 
-def _places(starts, lengths):
+def places(starts, lengths):
     """start, start + 1, … for each row, one after the other."""
     before = execute("Cumsum", lengths, axis=0, exclusive=True)
     total = execute("Sum", lengths)
@@ -54,6 +55,8 @@ def _places(starts, lengths):
 
 def gather(params, indices, axis=0, batch_dims=0):
     """tf.gather where params or indices are ragged."""
+    if axis < 0:
+        axis += params.shape.rank
     if batch_dims == 1 and axis == 1:
         return _gather_in_rows(params, indices)
     if batch_dims:
@@ -65,6 +68,8 @@ def gather(params, indices, axis=0, batch_dims=0):
             return params.with_values(gather(params.values, indices, axis - 1) if is_ragged(params.values)
                                       else execute("GatherV2", params.values, indices, axis=axis - 1))  # fmt: skip
         chosen = convert_to_tensor(indices)
+        if chosen.shape.rank == 0:
+            return params[:, chosen]
         count = execute("Size", chosen)
         return _gather_in_rows(params, dense_to_ragged(
             execute("Tile", execute("ExpandDims", chosen, axis=0), execute("Pack", [execute("Cast", params.nrows(), dtype="int32"), count * 0 + 1], axis=0)),
@@ -89,9 +94,20 @@ def _gather_in_rows(params, indices):
         indices = dense_to_ragged(convert_to_tensor(indices), 1, int64)
     if not is_ragged(params):
         params = dense_to_ragged(convert_to_tensor(params), 1, int64)
-    starts = execute("GatherV2", params.row_starts(), indices.value_rowids())
-    places = starts + execute("Cast", indices.values, dtype=starts.dtype)
-    return indices.with_values(take_rows(params.values, places))
+    rows = indices.value_rowids()
+    starts = execute("GatherV2", params.row_starts(), rows)
+    offsets = execute("Cast", indices.values, dtype=starts.dtype)
+    assert_in_rows(offsets, execute("GatherV2", params.row_lengths(), rows))
+    return indices.with_values(take_rows(params.values, starts + offsets))
+
+
+def assert_in_rows(offsets, lengths):
+    """That rows of these lengths have values at these places: the next value may be that of another row."""
+    from tandem.ops.check import assert_less, assert_non_negative
+
+    message = "Cannot index into an inner ragged dimension: a row has no value at this place."
+    assert_less(offsets, lengths, message)
+    assert_non_negative(offsets, message)
 
 
 def _same_splits(values):
@@ -128,12 +144,7 @@ def _deepened(value, ragged_rank):
     if not missing:
         return value
     flat = dense_to_ragged(value.flat_values, missing, value.row_splits.dtype)
-    return _with_flat(value, flat)
-
-
-def _with_flat(value, flat):
-    inner = value.values
-    return value.with_values(_with_flat(inner, flat) if is_ragged(inner) else flat)
+    return value.with_flat_values(flat)
 
 
 def _joined(values, axis):
@@ -174,6 +185,9 @@ def _squeezed(value, axis):
     if not is_ragged(value):
         return execute("Squeeze", value, axis=[axis])
     if axis == 0:
+        from tandem.ops.check import assert_equal
+
+        assert_equal(value.nrows(int64), convert_to_tensor(1, int64), "Only a single row can be squeezed away.")
         return value.values
     if axis == 1:
         if value._uniform != 1:
@@ -183,14 +197,38 @@ def _squeezed(value, axis):
 
 
 def tile(value, multiples):
-    for axis, count in enumerate(int(n) for n in convert_to_tensor(multiples).numpy()):
-        if count == 0:
-            raise ValueError("tf.tile of a ragged tensor zero times is not available in Tandem.")
-        value = concat([value] * count, axis) if count > 1 else value
+    multiples, rank = convert_to_tensor(multiples), value.shape.rank
+    if multiples.shape[0] not in (None, rank):
+        raise ValueError(f"tf.tile: {multiples.shape[0]} multiples do not fit a ragged tensor of rank {rank}.")
+    known = static_value(multiples)
+    for axis in range(rank):
+        if known is None or known[axis] != 1:
+            value = _tiled(value, axis, multiples[axis])
     return value
 
 
+def _tiled(value, axis, count):
+    if not is_ragged(value):
+        ones = execute("OnesLike", execute("Shape", value, out_type=count.dtype))
+        numbers = execute("Pack", [count if i == axis else ones[i] for i in range(value.shape.rank)], axis=0)
+        return execute("Tile", value, numbers)
+    if axis > 1:
+        return value.with_values(_tiled(value.values, axis - 1, count))
+    if axis == 0:
+        return take_rows(value, execute("Tile", _range(value.nrows()), execute("Reshape", count, [1])))
+    lengths = value.row_lengths()
+    often = execute("Fill", execute("Shape", lengths), count)
+    chosen = places(*(execute("Repeat", v, often, axis=0) for v in (value.row_starts(), lengths)))
+    lengths = lengths * execute("Cast", count, dtype=lengths.dtype)
+    return RaggedTensor.from_row_lengths(take_rows(value.values, chosen), lengths, validate=False)
+
+
 def reverse(value, axes):
+    if isinstance(axes, Tensor):
+        known = static_value(axes)
+        if known is None:
+            raise TypeError("tf.reverse of a ragged tensor wants axes that are known when it is traced.")
+        axes = known.reshape(-1).tolist()
     for axis in axes if isinstance(axes, (list, tuple)) else [axes]:
         value = _reversed(value, axis + value.shape.rank if axis < 0 else axis)
     return value
@@ -207,5 +245,3 @@ def _reversed(value, axis):
     place = _range(execute("Cast", execute("Shape", ids, out_type=int64)[0], dtype=ids.dtype))
     mirrored = execute("GatherV2", value.row_starts() + value.row_limits(), ids) - 1 - place
     return value.with_values(take_rows(value.values, mirrored))
-
-

@@ -15,17 +15,18 @@ def reduce(op, value, axis=None, keepdims=False):
         chosen = value.flat_values if op == "Any" else execute("LogicalNot", value.flat_values)
         count = reduce("Sum", value.with_flat_values(execute("Cast", chosen, dtype=int32)), axis, keepdims)
         return count > 0 if op == "Any" else count == 0
-    if axis is None or axis == []:
+    if op == "Mean":
+        ones = value.with_flat_values(execute("OnesLike", value.flat_values))
+        return reduce("Sum", value, axis, keepdims) / reduce("Sum", ones, axis, keepdims)
+    if isinstance(axis, (list, tuple)) and not axis:
+        return value
+    if axis is None:
         result = execute(op, value.flat_values)
         return execute("Reshape", result, [1] * value.shape.rank) if keepdims else result
     rank = value.shape.rank
     axes = sorted({a + rank if a < 0 else a for a in (axis if isinstance(axis, (list, tuple)) else [axis])}, reverse=True)
     if any(not 0 <= a < rank for a in axes):
         raise ValueError(f"axis {axis} is out of bounds for a tf.RaggedTensor of rank {rank}.")
-    if op == "Mean":
-        ones = value.with_flat_values(execute("OnesLike", value.flat_values))
-        total, count = reduce("Sum", value, axes, keepdims), reduce("Sum", ones, axes, keepdims)
-        return total / count
     for one in axes:
         value = _reduced(op, value, one, keepdims)
     return value
@@ -70,7 +71,7 @@ def _rows(op, value):
     count = execute("Cast", execute("Shape", inner_ids, out_type=int64)[0], dtype=inner_ids.dtype)
     offsets = range_(count) - execute("GatherV2", inner.row_starts(), inner_ids)
     if isinstance(inner.values, RaggedTensor):
-        raise ValueError("This axis of a tf.RaggedTensor with more than two ragged dimensions is not reduced in Tandem.")
+        raise ValueError("An axis of a tf.RaggedTensor with two ragged dimensions below it is not reduced in Tandem.")
     flat = execute(_SEGMENT[op], inner.values, starts + offsets, execute("Sum", lengths))
     return made.with_values(flat)
 

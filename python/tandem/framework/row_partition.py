@@ -3,7 +3,7 @@
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import int64
-from tandem.framework.ragged import RaggedTensor, _check, _integers, _splits
+from tandem.framework.ragged import RaggedTensor, _check, _integers, _splits, row_ids
 from tandem.framework.types import CompositeTensor
 
 
@@ -135,9 +135,7 @@ class RowPartition(CompositeTensor):
         return self._uniform is not None
 
     def value_rowids(self):
-        from tandem.ops.array import range as range_
-
-        return execute("Repeat", range_(self.nrows()), self.row_lengths(), axis=0)
+        return row_ids(self._row_splits)
 
     def offsets_in_rows(self):
         """The place of each value in its row."""

@@ -1,11 +1,9 @@
-"""tf.SparseTensor as a value that can be made, looked at and turned into a dense tensor, and back.
-
-Tandem computes with dense tensors only: no other op takes one.
-"""
+"""tf.SparseTensor as a value that can be made, looked at and turned into a dense tensor, and back, and tf.sparse."""
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int64
+from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.types import CompositeTensor
@@ -173,17 +171,20 @@ def split(sp_input=None, num_split=None, axis=None, name=None):
     """Parts of a sparse tensor along an axis; the first ones are longer by one where it cannot be divided."""
     if sp_input is None or num_split is None or axis is None:
         raise ValueError("sp_input, num_split and axis are required.")
-    sizes = [int(n) for n in sp_input.dense_shape.numpy()]
-    axis = int(axis) % len(sizes)
-    least, longer = divmod(sizes[axis], int(num_split))
-    parts, begin = [], 0
-    for i in range(int(num_split)):
-        length = least + (i < longer)
-        start, size = [0] * len(sizes), list(sizes)
-        start[axis], size[axis] = begin, length
-        parts.append(slice(sp_input, start, size))
-        begin += length
-    return parts
+    many, axis, shape = int(num_split), int(axis), sp_input.dense_shape
+    rank = shape.shape[0]
+    if many < 1:
+        raise InvalidArgumentError(None, None, f"tf.sparse.split: num_split must be at least 1, got {many}.")
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(None, None, f"tf.sparse.split: axis should be in range [{-rank}, {rank}), got {axis}.")
+    known = _core.static_value(shape[axis])
+    if known is not None and many > known:
+        raise InvalidArgumentError(None, None, f"tf.sparse.split: {many} parts of a dimension of size {int(known)}.")
+    unit = convert_to_tensor([int(i == axis % rank) for i in range(rank)], "int64")
+    least, longer = shape[axis] // many, shape[axis] % many
+    begins = [least * i + execute("Minimum", convert_to_tensor(i, "int64"), longer) for i in range(many + 1)]
+    others = shape * (1 - unit)
+    return [slice(sp_input, unit * a, others + unit * (b - a)) for a, b in zip(begins, begins[1:])]
 
 
 def _segments(data, indices, segment_ids, num_segments, combine):

@@ -7,8 +7,6 @@ import numpy as np
 
 from tandem import _core
 
-from tandem import _core
-
 
 class Tensor:
     """Base of values that behave like tensors and are not tf.Tensor."""

@@ -62,7 +62,16 @@ def map_fn(
     if signature is None:
         # As in TensorFlow: without a signature results are like elems.
         signature = batches.rows(composites.rebuild(rows._elems, lambda t, path: TensorSpec(None, t.dtype)))
+    if rows.static_count == 0:
+        signature = _made_of_a_row(rows, fn)
     return _stacked(rows, fn, signature)
+
+
+def _made_of_a_row(rows, fn):
+    """What the results are: one row, traced and forgotten."""
+    with FuncGraph("scratch").as_default():
+        made = composites.rebuild(fn(rows.row(0)), lambda leaf, path: convert_to_tensor(leaf))
+        return composites.rebuild(made, lambda t, path: TensorSpec(t.shape, t.dtype))
 
 
 def _rows_differ(structure):
@@ -83,7 +92,7 @@ def _stacked(rows, fn, signature):
         tensors = composites.leaves(result)
         if len(tensors) != len(arrays):
             nest.assert_same_structure(signature, result, check_types=False)
-        values = [_of_dtype(t, d) for t, d in zip(tensors, dtypes)]
+        values = [of_dtype(t, d) for t, d in zip(tensors, dtypes)]
         return i + 1, [a.write(i, v) for a, v in zip(arrays, values)]
 
     arrays = _arrays(signature, count)
@@ -91,7 +100,7 @@ def _stacked(rows, fn, signature):
     return composites.unpack(form, [_with_count(a.stack(), rows.static_count) for a in arrays])
 
 
-def _of_dtype(value, dtype):
+def of_dtype(value, dtype):
     value = convert_to_tensor(value) if _core.is_tensor_like(value) else convert_to_tensor(value, dtype)
     if value.dtype != dtype:
         raise TypeError(
@@ -112,11 +121,7 @@ def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
     rows = _Rows(elems, "vectorized_map")
     if rows.static_count == 0:
         raise NotImplementedError("tf.vectorized_map over no rows is not available in Tandem: use tf.map_fn.")
-    # One row, traced and forgotten, tells what the results are.
-    with FuncGraph("scratch").as_default():
-        first = composites.rebuild(fn(rows.row(0)), lambda leaf, path: convert_to_tensor(leaf))
-        signature = composites.rebuild(first, lambda t, path: TensorSpec(t.shape, t.dtype))
-    return _stacked(rows, fn, signature)
+    return _stacked(rows, fn, _made_of_a_row(rows, fn))
 
 
 def _fold(fn, elems, initializer, reverse, what, keep):
@@ -148,7 +153,7 @@ def _fold(fn, elems, initializer, reverse, what, keep):
         made = composites.leaves(result)
         if len(made) != len(tensors):
             nest.assert_same_structure(composites.unpack(form, tensors), result, check_types=False)
-        made = [_of_dtype(v, t.dtype) for v, t in zip(made, tensors)]
+        made = [of_dtype(v, t.dtype) for v, t in zip(made, tensors)]
         return turn + 1, made, [a.write(at, v) for a, v in zip(arrays, made)]
 
     loop = (convert_to_tensor(start), tensors, arrays)

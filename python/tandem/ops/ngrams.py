@@ -3,6 +3,7 @@
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import int64, string
 from tandem.framework.ragged import RaggedTensor
+from tandem.framework.ragged_ops import concat, places
 
 
 def ngrams(data, ngram_width, separator=" ", pad_values=None, padding_width=None, preserve_short_sequences=False,
@@ -35,26 +36,17 @@ def _of_rows(rows, widths, separator, pads, padding_width):
     for width in widths:
         padding = 0 if pads[0] is None else min(width - 1 if padding_width is None else padding_width, width - 1)
         found.append(_of_width(_padded(rows, pads, padding), width, separator))
-    return _side_by_side(found)
+    return concat(found, 1)
 
 
 def _of_width(rows, width, separator):
     """Every word that has enough words after it in its row, joined with them."""
     lengths = rows.row_lengths()
     none = execute("ZerosLike", lengths)
-    starting = RaggedTensor.from_row_lengths(
-        *_positions(rows, execute("Maximum", lengths - (width - 1), none)), validate=False
-    )
+    counts = execute("Maximum", lengths - (width - 1), none)
+    starting = RaggedTensor.from_row_lengths(places(rows.row_starts(), counts), counts, validate=False)
     words = [execute("GatherV2", rows.values, starting.values + i) for i in range(width)]
     return starting.with_values(execute("StringJoin", words, separator=separator))
-
-
-def _positions(rows, counts):
-    """The places of the first `counts` values of each row, and the counts."""
-    ends = execute("Cumsum", counts, axis=0)
-    shift = execute("Repeat", rows.row_starts() - (ends - counts), counts, axis=0)
-    total = execute("Sum", counts)
-    return execute("Range", *(convert_to_tensor(v, counts.dtype) for v in (0, total, 1))) + shift, counts
 
 
 def _padded(rows, pads, padding):
@@ -67,16 +59,4 @@ def _padded(rows, pads, padding):
         )
         for pad in pads
     )
-    return _side_by_side([left, rows, right])
-
-
-def _side_by_side(parts):
-    """Ragged tensors of as many rows as one: the rows of the first, continued by those of the others."""
-    if len(parts) == 1:
-        return parts[0]
-    values = execute("ConcatV2", [p.values for p in parts], axis=0)
-    numbers = [execute("Cast", p.value_rowids(), dtype=int64) for p in parts]
-    numbers = execute("ConcatV2", numbers, axis=0)
-    order = execute("ArgSort", numbers, stable=True)
-    lengths = [execute("Cast", p.row_lengths(), dtype=int64) for p in parts]
-    return RaggedTensor.from_row_lengths(execute("GatherV2", values, order), sum(lengths), validate=False)
+    return concat([left, rows, right], 1)

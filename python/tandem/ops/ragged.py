@@ -6,7 +6,10 @@ import numpy as np
 
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import int32, int64
-from tandem.framework.ragged import RaggedTensor, stack_rows
+from tandem.framework import ragged_ops
+from tandem.framework.ragged import RaggedTensor
+from tandem.framework.ragged_operators import assert_same_rows
+from tandem.ops.check import assert_equal, assert_none_equal
 
 
 def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=int64):
@@ -59,50 +62,77 @@ def map_flat_values(op, *args, **kwargs):
     found = [a for a in (*args, *kwargs.values()) if isinstance(a, RaggedTensor)]
     if not found:
         return op(*args, **kwargs)
+    for other in found[1:]:
+        assert_same_rows(found[0], other)
     flat = lambda a: a.flat_values if isinstance(a, RaggedTensor) else a  # noqa: E731
     result = op(*map(flat, args), **{k: flat(v) for k, v in kwargs.items()})
     return found[0].with_flat_values(result)
+
+
+# Of arguments of several types the last one here is that of the result.
+_RANGE_TYPES = ("int32", "int64", "float32", "float64")
 
 
 def range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype=int64):
     """Rows of evenly spaced numbers."""
     if limits is None:
         starts, limits = 0, starts
-    starts, limits, deltas = np.broadcast_arrays(*(np.asarray(v) for v in (starts, limits, deltas)))
-    rows = [np.arange(a, b, d) for a, b, d in zip(np.atleast_1d(starts), np.atleast_1d(limits), np.atleast_1d(deltas))]
-    kind = as_dtype(dtype) if dtype is not None else (int32 if starts.dtype.kind in "iu" else as_dtype("float32"))
-    values = convert_to_tensor(np.concatenate(rows).astype(kind.as_numpy_dtype))
-    lengths = np.array([len(r) for r in rows], as_dtype(row_splits_dtype).as_numpy_dtype)
-    return RaggedTensor.from_row_lengths(values, lengths, validate=False)
+    given = [convert_to_tensor(v, None if hasattr(v, "dtype") else dtype) for v in (starts, limits, deltas)]
+    kinds = [v.dtype.name for v in given]
+    kind = as_dtype(dtype or max(kinds, key=lambda k: _RANGE_TYPES.index(k) if k in _RANGE_TYPES else -1))
+    starts, limits, deltas = (execute("Cast", v, dtype=kind) for v in given)
+    assert_none_equal(deltas, convert_to_tensor(0, kind), message="Requires delta != 0")
+    # All of one shape; three scalars are one row.
+    none = execute("Reshape", execute("ZerosLike", starts + limits + deltas), [-1])
+    starts, limits, deltas = starts + none, limits + none, deltas + none
+    if kind.is_floating:
+        distance, step = (execute("Cast", v, dtype="float64") for v in (limits - starts, deltas))
+        counts = execute("Ceil", distance / step)
+    else:
+        counts = -execute("FloorDiv", starts - limits, deltas)
+    counts = execute("Cast", counts, dtype=int64)
+    counts = execute("Maximum", counts, execute("ZerosLike", counts))
+    turn = execute("Cast", ragged_ops.places(execute("ZerosLike", counts), counts), dtype=kind)
+    starts, deltas = (execute("Repeat", v, counts, axis=0) for v in (starts, deltas))
+    lengths = execute("Cast", counts, dtype=as_dtype(row_splits_dtype))
+    return RaggedTensor.from_row_lengths(starts + turn * deltas, lengths, validate=False)
 
 
 def stack(values, axis=0, name=None):
-    """Tensors as the rows of a ragged tensor."""
-    if axis != 0:
-        raise NotImplementedError("tf.ragged.stack stacks along axis 0 in Tandem.")
-    return stack_rows([v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values])
+    """Tensors, of which dimensions may differ in size, along a new axis."""
+    values = [v if isinstance(v, RaggedTensor) else convert_to_tensor(v) for v in values]
+    if any(isinstance(v, RaggedTensor) for v in values):
+        return ragged_ops.stack(values, axis)
+    rank = values[0].shape.rank
+    if axis in (rank, -1):
+        return execute("Pack", values, axis=axis)
+    if rank == 1:
+        lengths = execute("Pack", [execute("Shape", v, out_type=int64)[0] for v in values], axis=0)
+        flat = execute("ConcatV2", values, axis=0) if len(values) > 1 else values[0]
+        return RaggedTensor.from_row_lengths(flat, lengths, validate=False)
+    return ragged_ops.stack([ragged_ops.dense_to_ragged(v, 1, int64) for v in values], axis)
 
 
 def boolean_mask(data, mask, name=None):
     """The elements where a mask holds, row by row."""
-    if isinstance(mask, RaggedTensor):
-        mask = mask.with_flat_values(convert_to_tensor(mask.flat_values, "bool"))
-        data = data if isinstance(data, RaggedTensor) else RaggedTensor.from_tensor(data)
-        keep = execute("Cast", mask.flat_values, dtype=int64)
-        ids = mask.value_rowids()
-        kept = execute("Where", mask.flat_values)[:, 0]
-        counts = execute("UnsortedSegmentSum", keep, ids, mask.nrows())
-        return RaggedTensor.from_row_lengths(execute("GatherV2", data.flat_values, kept), counts, validate=False)
-    mask = convert_to_tensor(mask, "bool")
-    if isinstance(data, RaggedTensor):
-        return data._rows(np.flatnonzero(mask.numpy()))
-    data = convert_to_tensor(data)
-    if mask.shape.rank == 1:
-        from tandem.ops.array import boolean_mask as dense_mask
-
-        return dense_mask(data, mask)
-    counts = execute("Sum", execute("Cast", mask, dtype=int64), axis=-1)
-    return RaggedTensor.from_row_lengths(execute("GatherNd", data, execute("Where", mask)), counts, validate=False)
+    if not isinstance(mask, RaggedTensor):
+        mask = convert_to_tensor(mask, "bool")
+        if mask.shape.rank == 1:
+            kept = execute("Where", mask)[:, 0]
+            data = data if isinstance(data, RaggedTensor) else convert_to_tensor(data)
+            rows = data.nrows(int64) if isinstance(data, RaggedTensor) else execute("Shape", data, out_type=int64)[0]
+            assert_equal(rows, execute("Size", mask, out_type=int64), message="A mask has another number of rows.")
+            return ragged_ops.take_rows(data, kept)
+        mask = RaggedTensor.from_tensor(mask, ragged_rank=mask.shape.rank - 1)
+    if not isinstance(data, RaggedTensor):
+        data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank)
+    assert_equal(execute("Cast", data.row_splits, dtype=int64), execute("Cast", mask.row_splits, dtype=int64),
+                 message="Inputs must have identical ragged splits")  # fmt: skip
+    if mask.shape.rank > 2:
+        return data.with_values(boolean_mask(data.values, mask.values))
+    marks = convert_to_tensor(mask.values, "bool")
+    counts = execute("UnsortedSegmentSum", execute("Cast", marks, dtype=mask.row_splits.dtype), mask.value_rowids(), mask.nrows())
+    return RaggedTensor.from_row_lengths(boolean_mask(data.values, marks), counts, validate=False)
 
 
 def row_splits_to_segment_ids(splits, name=None, out_type=None):

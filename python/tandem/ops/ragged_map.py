@@ -4,10 +4,12 @@ from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework import nest
 from tandem.framework.dtypes import int64
+from tandem.framework.graph import FuncGraph
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
 from tandem.framework.sparse import SparseTensor, SparseTensorSpec, retain
 from tandem.framework.spec import TensorSpec
 from tandem.ops.control_flow import while_loop
+from tandem.ops.functional import of_dtype
 from tandem.ops.tensor_array import TensorArray
 
 
@@ -18,7 +20,7 @@ def row_of(value, index):
         return SparseTensor(here.indices[:, 1:], here.values, here.dense_shape[1:])
     if not isinstance(value, RaggedTensor):
         return value[index]
-    return _between(value.values, value.row_splits[index], value.row_splits[index + 1])
+    return _between(value.values, value.row_splits[:-1][index], value.row_splits[1:][index])
 
 
 def _between(value, begin, end):
@@ -33,23 +35,27 @@ def _between(value, begin, end):
 class _Results:
     """The results of all turns for one leaf: of one shape, or rows of any length, whose lengths are kept, too."""
 
-    def __init__(self, spec, count):
+    def __init__(self, spec, count, shape):
         self.varies = isinstance(spec, RaggedTensorSpec)
         self._levels = 1 + spec.ragged_rank if self.varies else 0
         self.dtype = _core.as_dtype(getattr(spec, "dtype", spec))
-        self.arrays = [TensorArray(self.dtype, size=count, infer_shape=False)]
-        self.arrays += [TensorArray(int64, size=count, infer_shape=False) for _ in range(self._levels)]
+        if self.varies:
+            known = spec.shape.rank is not None
+            shape = [None, *spec.shape.as_list()[self._levels :]] if known else None
+        self.arrays = [TensorArray(self.dtype, size=count, infer_shape=False, element_shape=shape)]
+        for _ in range(self._levels):
+            self.arrays.append(TensorArray(int64, size=count, infer_shape=False, element_shape=[None]))
 
     def write(self, arrays, index, value):
         if not self.varies:
-            return [arrays[0].write(index, _of_dtype(value, self.dtype))]
+            return [arrays[0].write(index, of_dtype(value, self.dtype))]
         lengths, inner = [], value
         for _ in range(self._levels - 1):
             if not isinstance(inner, RaggedTensor):
                 raise ValueError(f"The function returned {value!r} where a ragged tensor of {self._levels - 1} ragged dimensions was expected.")
             lengths.append(execute("Cast", inner.row_lengths(), dtype=int64))
             inner = inner.values
-        flat = _of_dtype(inner.to_tensor() if isinstance(inner, RaggedTensor) else inner, self.dtype)
+        flat = of_dtype(inner.to_tensor() if isinstance(inner, RaggedTensor) else inner, self.dtype)
         outer = value.nrows(int64) if isinstance(value, RaggedTensor) else execute("Shape", flat, out_type=int64)[0]
         parts = [flat, execute("ExpandDims", outer, axis=0), *lengths]
         return [array.write(index, part) for array, part in zip(arrays, parts)]
@@ -64,9 +70,11 @@ class _Results:
 class _SparseResults:
     """Sparse rows: their parts, of which the index gets the number of the row in front."""
 
-    def __init__(self, spec, count):
-        self.arrays = [TensorArray(spec.dtype, size=count, infer_shape=False)]
-        self.arrays += [TensorArray(int64, size=count, infer_shape=False) for _ in range(3)]
+    def __init__(self, spec, count, shape):
+        rank = spec.shape.rank
+        self.arrays = [TensorArray(spec.dtype, size=count, infer_shape=False, element_shape=[None])]
+        for shape in ([None, rank], [1], [rank]):
+            self.arrays.append(TensorArray(int64, size=count, infer_shape=False, element_shape=shape))
 
     def write(self, arrays, index, value):
         parts = [value.values, value.indices, execute("Shape", value.values, out_type=int64), value.dense_shape]
@@ -79,19 +87,10 @@ class _SparseResults:
         size = execute("Size", counts, out_type=int64)
         numbers = execute("Range", convert_to_tensor(0, int64), size, convert_to_tensor(1, int64))
         rows = execute("ExpandDims", repeat(numbers, counts), axis=1)
-        largest = execute("Max", arrays[3].stack(), axis=0)
+        # Without rows the largest size is the smallest number there is.
+        largest = execute("Maximum", execute("Max", arrays[3].stack(), axis=0), convert_to_tensor(0, int64))
         shape = execute("ConcatV2", [execute("ExpandDims", size, axis=0), largest], axis=0)
         return SparseTensor(execute("ConcatV2", [rows, indices], axis=1), values, shape)
-
-
-def _of_dtype(value, dtype):
-    value = convert_to_tensor(value) if _core.is_tensor_like(value) else convert_to_tensor(value, dtype)
-    if value.dtype != dtype:
-        raise TypeError(
-            f"The function returned a tensor of {value.dtype!r} where {dtype!r} was expected. Give the dtype of the "
-            "results in fn_output_signature."
-        )
-    return value
 
 
 def _like_row(value):
@@ -99,8 +98,26 @@ def _like_row(value):
     if isinstance(value, RaggedTensor):
         return RaggedTensorSpec(value.shape[1:], value.dtype, value.ragged_rank - 1)
     if isinstance(value, SparseTensor):
-        return SparseTensorSpec(value.shape[1:], value.dtype)
+        rank = value.dense_shape.shape[0]  # known in a trace, where sizes are not
+        unknown = value.shape.rank is None and rank is not None
+        return SparseTensorSpec([None] * (rank - 1) if unknown else value.shape[1:], value.dtype)
     return TensorSpec(None, value.dtype)
+
+
+def _absent_row(value):
+    """What a row would be where there are none."""
+    if isinstance(value, SparseTensor):
+        return SparseTensor(value.indices[:, 1:], value.values, value.dense_shape[1:])
+    if isinstance(value, RaggedTensor):
+        return value.values
+    return execute("Fill", execute("Shape", value)[1:], convert_to_tensor("" if value.dtype.name == "string" else 0, value.dtype))
+
+
+def _shapes_made(fn, elems, flat):
+    """The shapes of the results without any row: a row that is not there, traced and forgotten."""
+    with FuncGraph("scratch").as_default():
+        made = fn(nest.pack_sequence_as(elems, [_absent_row(e) for e in flat]))
+        return [getattr(leaf, "shape", ()) for leaf in nest.flatten(made)]
 
 
 def _count(value):
@@ -116,7 +133,9 @@ def ragged_map_fn(fn, elems, signature):
         signature = nest.pack_sequence_as(elems, [_like_row(e) for e in flat])
     count = execute("Cast", _count(flat[0]), dtype="int32")
     kinds = [_SparseResults if isinstance(spec, SparseTensorSpec) else _Results for spec in nest.flatten(signature)]
-    results = [kind(spec, count) for kind, spec in zip(kinds, nest.flatten(signature))]
+    # Arrays that stay empty cannot tell the shape of what would have been in them.
+    shapes = _shapes_made(fn, elems, flat) if _core.static_value(count) == 0 else [None] * len(kinds)
+    results = [kind(spec, count, shape) for kind, spec, shape in zip(kinds, nest.flatten(signature), shapes)]
 
     def body(i, arrays):
         made = nest.flatten(fn(nest.pack_sequence_as(elems, [row_of(e, i) for e in flat])))
