@@ -136,7 +136,7 @@ def print_overheads(rows):
     if not rows:
         return
     print("\nOverhead: time of a step minus that of its bare kernels, in turns, of the calling thread;")
-    print("recorded: what of a step is in none of its kernels, the recorder's own work included\n")
+    print("recorded: what of a step is in none of its kernels, minus what of their bare launches is\n")
     print_table(
         ["case", "kernels alone", "nodes", "kernels", "overhead", "spread", "recorded", "spread", "wanted at most"],
         [
@@ -159,7 +159,7 @@ def allowed(row):
 
 def judged_overhead(row):
     """The overhead that says most about a step, and its spread: a difference of two long times says nothing
-    about a short one, while what was recorded is too much by the recorder's work."""
+    about a short one, while what was recorded leaves the time of kernels out."""
     measured = [(row["overhead_ns"], row["overhead_spread_ns"])]
     if "recorded_ns" in row:
         measured.append((row["recorded_ns"], row["recorded_spread_ns"]))

@@ -285,7 +285,7 @@ bool Executable::replay_kernels(int64_t times) {
   const bool whole = !cpu.team() || token.threads() >= cpu.team()->threads();
   for (int64_t i = 0; whole && !f.fresh && i < times; ++i) {
     for (size_t k = 0; k < steps_.size(); ++k) {
-      steps_[k].kernel->launch(*steps_[k].prepared, f.args[k]);
+      launch_timed(steps_[k], *steps_[k].prepared, f.args[k]);
     }
   }
   const bool ran = whole && !f.fresh;
@@ -318,12 +318,17 @@ void Executable::run_kernel(Frame& f, const Step& step) {
       args = &other;
     }
   }
+  launch_timed(step, *prepared, *args);
+}
+
+void Executable::launch_timed(const Step& step, const Prepared& prepared,
+                              const LaunchArgs& args) {
   if (!recorder::enabled()) {
-    step.kernel->launch(*prepared, *args);
+    step.kernel->launch(prepared, args);
     return;
   }
   const int64_t begin = recorder::now_ns();
-  step.kernel->launch(*prepared, *args);
+  step.kernel->launch(prepared, args);
   recorder::record(recorder::Kind::kOp, step.name, step.device->compute().lane().c_str(),
                    begin, recorder::now_ns(), 0, step.site);
 }

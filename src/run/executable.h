@@ -37,7 +37,8 @@ class Executable {
 
   /// For benchmarks: launches the kernels of the host's steps in order, `times` times,
   /// with the addresses of the last call, whose arguments are still alive, and nothing
-  /// else. False where there is more to a call than that: other lanes, control flow.
+  /// else but what a recorder that is on does. False where there is more to a call than
+  /// that: other lanes, control flow.
   bool replay_kernels(int64_t times);
 
   /// Launches that one call makes on a device's compute stream: runs of steps that are
@@ -73,6 +74,8 @@ class Executable {
   void wait_for_copies(Frame& frame);
   void wait_for_inputs(Frame& frame, const Segment& segment);
   void run_kernel(Frame& frame, const Step& step);
+  static void launch_timed(const Step& step, const Prepared& prepared,
+                           const LaunchArgs& args);
   void run_copy(Frame& frame, size_t segment);
   void launch_segment(Frame& frame, size_t segment);
   void forget_captured(Frame& frame);
