@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "data/array_rows.h"
+#include "data/batching.h"
 #include "data/stack.h"
 #include "data/stages.h"
 
@@ -19,29 +20,11 @@ std::vector<Component> batched(const std::vector<Component>& components, int64_t
   return result;
 }
 
-int64_t batches_of(int64_t n, const Size& size, bool drop_remainder) {
-  if (!is_number(n)) return n;
-  if (!size.known()) return kUnknown;
-  return n / size.get() + (n % size.get() != 0 && !drop_remainder);
-}
-
 void check_size(const Size& size) {
   if (size.value_or(1) < 1) {
     throw InvalidArgumentError(fmt::format(
         "BatchDataset: Batch size must be greater than zero. It is {}.", size.get()));
   }
-}
-
-// As many elements as a batch has; fewer at the end.
-bool collect(Cursor& input, int64_t size, bool drop_remainder, std::vector<Element>& to) {
-  to.clear();
-  Element element;
-  while (static_cast<int64_t>(to.size()) < size && input.next(element)) {
-    to.push_back(std::move(element));
-    element.clear();
-  }
-  const bool full = static_cast<int64_t>(to.size()) == size;
-  return full || (!to.empty() && !drop_remainder);
 }
 
 class BatchCursor final : public Cursor {
@@ -85,18 +68,12 @@ class GatherCursor final : public Cursor {
   std::vector<int64_t> rows_;
 };
 
-class BatchStage final : public Stage {
+class BatchStage final : public BatchingStage {
  public:
-  BatchStage(StagePtr input, Size size, bool drop)
-      : Stage("Batch", batched(input->components(),
-                               drop ? size.value_or(kUnknownDim) : kUnknownDim)),
-        input_(std::move(input)),
-        size_(std::move(size)),
-        drop_(drop) {
+  BatchStage(const StagePtr& input, const Size& size, bool drop)
+      : BatchingStage("Batch", batched(input->components(), known_rows(size, drop)),
+                      input, size, drop) {
     check_size(size_);
-  }
-  int64_t cardinality() const override {
-    return batches_of(input_->cardinality(), size_, drop_);
   }
   std::unique_ptr<Cursor> open(const Context& c) const override {
     if (auto rows = input_->open_rows(c)) {
@@ -107,25 +84,14 @@ class BatchStage final : public Stage {
   StagePtr substitute(const Substitution& s) const override {
     return make_batch(input_->substitute(s), size_.substitute(s), drop_);
   }
-
- private:
-  const StagePtr input_;
-  const Size size_;
-  const bool drop_;
 };
 
 // The elements of a batch as one element: their components one after the other.
-class GroupStage final : public Stage {
+class GroupStage final : public BatchingStage {
  public:
   GroupStage(StagePtr input, Size size, bool drop)
-      : Stage("Group", {}),
-        input_(std::move(input)),
-        size_(std::move(size)),
-        drop_(drop) {
+      : BatchingStage("Group", {}, std::move(input), std::move(size), drop) {
     check_size(size_);
-  }
-  int64_t cardinality() const override {
-    return batches_of(input_->cardinality(), size_, drop_);
   }
   std::unique_ptr<Cursor> open(const Context& context) const override {
     struct Grouping final : Cursor {
@@ -150,26 +116,19 @@ class GroupStage final : public Stage {
     return std::make_shared<GroupStage>(input_->substitute(s), size_.substitute(s),
                                         drop_);
   }
-
- private:
-  const StagePtr input_;
-  const Size size_;
-  const bool drop_;
 };
 
 }  // namespace
 
 StagePtr make_batch(StagePtr input, Size batch_size, bool drop_remainder) {
-  return std::make_shared<BatchStage>(std::move(input), std::move(batch_size),
-                                      drop_remainder);
+  return std::make_shared<BatchStage>(input, batch_size, drop_remainder);
 }
 
 StagePtr make_parallel_batch(StagePtr input, Size batch_size, bool drop_remainder,
                              int64_t num_parallel_calls, bool deterministic) {
   const size_t width = input->components().size();
   const std::vector<Component> components =
-      batched(input->components(),
-              drop_remainder ? batch_size.value_or(kUnknownDim) : kUnknownDim);
+      batched(input->components(), known_rows(batch_size, drop_remainder));
   auto groups = std::make_shared<GroupStage>(std::move(input), std::move(batch_size),
                                              drop_remainder);
   auto stacked = make_callable([width](std::span<const Tensor> all) {

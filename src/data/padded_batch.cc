@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "data/batching.h"
 #include "data/stack.h"
 #include "data/stages.h"
 #include "device/runtime.h"
@@ -128,15 +129,12 @@ class PaddedBatchStage final : public Stage {
   PaddedBatchStage(StagePtr input, PaddedBatchStageOptions options)
       : Stage("PaddedBatch",
               padded(input->components(), options.padded_shapes,
-                     options.drop_remainder ? options.batch_size.value_or(kUnknownDim)
-                                            : kUnknownDim)),
+                     known_rows(options.batch_size, options.drop_remainder))),
         input_(std::move(input)),
         options_(std::move(options)) {}
   int64_t cardinality() const override {
-    const int64_t n = input_->cardinality();
-    if (!is_number(n) || !options_.batch_size.known()) return is_number(n) ? kUnknown : n;
-    const int64_t size = options_.batch_size.get();
-    return n / size + (n % size != 0 && !options_.drop_remainder);
+    return batches_of(input_->cardinality(), options_.batch_size,
+                      options_.drop_remainder);
   }
 
   std::unique_ptr<Cursor> open(const Context& context) const override {
@@ -144,15 +142,10 @@ class PaddedBatchStage final : public Stage {
       Padding(const Context& c, std::unique_ptr<Cursor> from, PaddedBatchStageOptions o)
           : Cursor(c, "PaddedBatch"), input(std::move(from)), options(std::move(o)) {}
       bool advance(Element& out) override {
-        std::vector<Element> elements;
-        const int64_t size = options.batch_size.get();
-        Element element;
-        while (static_cast<int64_t>(elements.size()) < size && input->next(element)) {
-          elements.push_back(std::move(element));
-          element.clear();
+        if (!collect(*input, options.batch_size.get(), options.drop_remainder,
+                     elements)) {
+          return false;
         }
-        const bool full = static_cast<int64_t>(elements.size()) == size;
-        if (elements.empty() || (!full && options.drop_remainder)) return false;
         out.clear();
         for (size_t c = 0; c < elements[0].size(); ++c) {
           out.push_back(pad_and_stack(
@@ -165,6 +158,7 @@ class PaddedBatchStage final : public Stage {
       }
       const std::unique_ptr<Cursor> input;
       const PaddedBatchStageOptions options;
+      std::vector<Element> elements;
     };
     return std::make_unique<Padding>(context, input_->open(context), options_);
   }

@@ -2,6 +2,7 @@
 // elements and where each element's begin, the parts of a ragged tensor.
 #include <fmt/format.h>
 
+#include "data/batching.h"
 #include "data/stack.h"
 #include "data/stages.h"
 #include "tensor/tensor_impl.h"
@@ -32,27 +33,19 @@ Tensor splits_of(const std::vector<Element>& elements, size_t c) {
   return make_host_ints(splits);
 }
 
-class RaggedBatchStage final : public Stage {
+class RaggedBatchStage final : public BatchingStage {
  public:
-  RaggedBatchStage(StagePtr input, Size size, bool drop, std::vector<bool> ragged)
-      : Stage("RaggedBatch",
-              ragged_components(input->components(), ragged,
-                                drop ? size.value_or(kUnknownDim) : kUnknownDim)),
-        input_(std::move(input)),
-        size_(std::move(size)),
-        drop_(drop),
+  RaggedBatchStage(const StagePtr& input, const Size& size, bool drop,
+                   std::vector<bool> ragged)
+      : BatchingStage(
+            "RaggedBatch",
+            ragged_components(input->components(), ragged, known_rows(size, drop)), input,
+            size, drop),
         ragged_(std::move(ragged)) {
     if (size_.value_or(1) < 1) {
       throw InvalidArgumentError("ragged_batch: Batch size must be greater than zero.");
     }
   }
-  int64_t cardinality() const override {
-    const int64_t n = input_->cardinality();
-    if (!is_number(n)) return n;
-    if (!size_.known()) return kUnknown;
-    return n / size_.get() + (n % size_.get() != 0 && !drop_);
-  }
-
   std::unique_ptr<Cursor> open(const Context& context) const override {
     struct Batching final : Cursor {
       Batching(const Context& c, std::unique_ptr<Cursor> from, int64_t n, bool d,
@@ -63,14 +56,7 @@ class RaggedBatchStage final : public Stage {
             drop(d),
             ragged(std::move(r)) {}
       bool advance(Element& out) override {
-        std::vector<Element> elements;
-        Element element;
-        while (static_cast<int64_t>(elements.size()) < size && input->next(element)) {
-          elements.push_back(std::move(element));
-          element.clear();
-        }
-        const bool full = static_cast<int64_t>(elements.size()) == size;
-        if (elements.empty() || (!full && drop)) return false;
+        if (!collect(*input, size, drop, elements)) return false;
         out.clear();
         for (size_t c = 0; c < ragged.size(); ++c) {
           std::vector<Element> column;
@@ -84,6 +70,7 @@ class RaggedBatchStage final : public Stage {
       const int64_t size;
       const bool drop;
       const std::vector<bool> ragged;
+      std::vector<Element> elements;
     };
     return std::make_unique<Batching>(context, input_->open(context), size_.get(), drop_,
                                       ragged_);
@@ -93,9 +80,6 @@ class RaggedBatchStage final : public Stage {
   }
 
  private:
-  const StagePtr input_;
-  const Size size_;
-  const bool drop_;
   const std::vector<bool> ragged_;
 };
 
@@ -103,8 +87,8 @@ class RaggedBatchStage final : public Stage {
 
 StagePtr make_ragged_batch(StagePtr input, Size batch_size, bool drop_remainder,
                            std::vector<bool> ragged) {
-  return std::make_shared<RaggedBatchStage>(std::move(input), std::move(batch_size),
-                                            drop_remainder, std::move(ragged));
+  return std::make_shared<RaggedBatchStage>(input, batch_size, drop_remainder,
+                                            std::move(ragged));
 }
 
 }  // namespace tandem::data

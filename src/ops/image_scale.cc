@@ -4,6 +4,7 @@
 #include "op/emitter.h"
 #include "op/op_def.h"
 #include "ops/image.h"
+#include "ops/image_size.h"
 #include "tandem/ops.h"
 #include "tandem/ops/image.h"
 
@@ -29,23 +30,6 @@ void infer_hue(InferContext& c) {
   c.rank(1, 0);
 }
 
-Shape sized(InferContext& c, const Shape& images, int i) {
-  if (images.has_rank() && images.rank() != 4) {
-    c.fail(fmt::format("input must be 4-dimensional: {}", images.debug_str()));
-  }
-  Shape out = images.has_rank() ? images : Shape::unknown_of_rank(4);
-  const TensorInfo& size = c.input(i);
-  for (int k = 0; k < 2; ++k) {
-    const int64_t v = size.has_value ? size.value[static_cast<size_t>(k)] : kUnknownValue;
-    if (v != kUnknownValue && v <= 0) {
-      c.fail(fmt::format("output dimensions must be positive, got {}", v));
-    }
-    if (out[1 + k] == 0) c.fail("input image must be of non-zero size");
-    out.set(1 + k, v == kUnknownValue ? kUnknownDim : v);
-  }
-  return out;
-}
-
 bool known_filter(const std::string& name) {
   for (const char* known : {"lanczos1", "lanczos3", "lanczos5", "gaussian", "box",
                             "triangle", "keyscubic", "mitchellcubic"}) {
@@ -58,19 +42,15 @@ void infer_scale(InferContext& c) {
   const auto& a = c.attrs<ScaleAttrs>();
   c.require(known_filter(a.kernel_type),
             fmt::format("Unrecognized kernel type: {}", a.kernel_type));
-  c.add_output(DType::kFloat32, sized(c, c.shape(0), 1));
+  c.add_output(DType::kFloat32, with_size(c, c.shape(0), 1));
 }
 void infer_resize(InferContext& c) {
-  c.add_output(DType::kFloat32, sized(c, c.shape(0), 1));
+  c.add_output(DType::kFloat32, with_size(c, c.shape(0), 1));
 }
 // Of the image's shape: input 1.
 void infer_grad(InferContext& c) {
   c.add_output(DType::kFloat32,
                c.shape(1).has_rank() ? c.shape(1) : Shape::unknown_of_rank(4));
-}
-
-Tensor size_of(const GradContext& c, int i) {
-  return slice(c.shape_of_input(i), {1}, {2});
 }
 
 void grad_scale(GradContext& c) {

@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/image_size.h"
 #include "ops/nn_register.h"
 #include "tandem/ops.h"
 
@@ -18,25 +19,7 @@ Shape resized(InferContext& c, const Shape& images, int i) {
   if (attrs.align_corners && attrs.half_pixel_centers) {
     c.fail("If half_pixel_centers is True, align_corners must be False.");
   }
-  if (images.has_rank() && images.rank() != 4) {
-    c.fail(fmt::format("input must be 4-dimensional: {}", images.debug_str()));
-  }
-  Shape out = images.has_rank() ? images : Shape::unknown_of_rank(4);
-  const TensorInfo& size = c.input(i);
-  if (size.shape.has_rank() &&
-      (size.shape.rank() != 1 || (size.shape[0] >= 0 && size.shape[0] != 2))) {
-    c.fail(fmt::format("shape_t must be 1-dimensional with two elements: {}",
-                       size.shape.debug_str()));
-  }
-  for (int k = 0; k < 2; ++k) {
-    const int64_t v = size.has_value ? size.value[static_cast<size_t>(k)] : kUnknownValue;
-    if (v != kUnknownValue && v <= 0) {
-      c.fail(fmt::format("output dimensions must be positive, got {}", v));
-    }
-    if (out[1 + k] == 0) c.fail("input image must be of non-zero size");
-    out.set(1 + k, v == kUnknownValue ? kUnknownDim : v);
-  }
-  return out;
+  return with_size(c, images, i);
 }
 
 void infer_bilinear(InferContext& c) {
@@ -52,11 +35,6 @@ void infer_bilinear_grad(InferContext& c) {
   for (int i = 0; i < 2; ++i) c.rank(i, 4);
   Shape out = c.shape(1).has_rank() ? c.shape(1) : Shape::unknown_of_rank(4);
   c.add_output(c.dtype(1), out);
-}
-
-// Height and width of input i.
-Tensor size_of(const GradContext& c, int i) {
-  return slice(c.shape_of_input(i), {1}, {2});
 }
 
 void grad_bilinear(GradContext& c) {

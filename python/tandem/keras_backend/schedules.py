@@ -30,7 +30,23 @@ def _is_from(callback, known, names):
     )
 
 
-class Every:
+class Schedule:
+    """A callback that wants nothing before the end."""
+
+    def executions(self, step):
+        return None
+
+    def begin(self, step):
+        pass
+
+    def end(self, step, logs):
+        pass
+
+    def skip(self, executions, step):
+        pass
+
+
+class Every(Schedule):
     """A hook of a user: called for each execution."""
 
     def __init__(self, callback, mode):
@@ -54,11 +70,8 @@ class Every:
         if self._end is not None:
             self._end(step, logs())
 
-    def skip(self, executions, step):
-        pass
 
-
-class Bar:
+class Bar(Schedule):
     """The progress bar: after the first step, which its estimate leaves out, then by time."""
 
     def __init__(self, callback, mode):
@@ -74,9 +87,6 @@ class Bar:
     def seconds(self):
         return max(0.0, self._drawn + BAR_SECONDS - time.monotonic())
 
-    def begin(self, step):
-        pass
-
     def end(self, step, logs):
         if not self._first and self.seconds() > 0:
             self._callback.seen = step + 1
@@ -90,7 +100,7 @@ class Bar:
         self._callback.seen = step + 1
 
 
-class Saver:
+class Saver(Schedule):
     """ModelCheckpoint and BackupAndRestore: when as many batches as `save_freq` says have passed."""
 
     def __init__(self, callback, steps):
@@ -102,9 +112,6 @@ class Saver:
             return 1
         return max(1, self._callback.save_freq - self._callback._batches_seen_since_last_saving)
 
-    def begin(self, step):
-        pass
-
     def end(self, step, logs):
         self._callback.on_train_batch_end(step, logs())
 
@@ -113,7 +120,7 @@ class Saver:
         self._callback._last_batch_seen = step
 
 
-class Board:
+class Board(Schedule):
     """TensorBoard: when it writes batch summaries, the graph, or a trace."""
 
     def __init__(self, callback, mode):
@@ -153,17 +160,11 @@ class Board:
         setattr(self._callback, self._counter, getattr(self._callback, self._counter) + executions)
 
 
-class NotFinite:
+class NotFinite(Schedule):
     """TerminateOnNaN: the loop itself looks at the loss."""
 
     def __init__(self, callback):
         self._callback = callback
-
-    def executions(self, step):
-        return None
-
-    def begin(self, step):
-        pass
 
     def end(self, step, logs):
         logs = logs()
@@ -171,21 +172,12 @@ class NotFinite:
         if loss is None or not math.isfinite(loss):
             self._callback.on_train_batch_end(step, logs)
 
-    def skip(self, executions, step):
-        pass
 
-
-class Quiet:
+class Quiet(Schedule):
     """A bar that draws nothing before the end."""
 
     def __init__(self, callback):
         self._callback = callback
-
-    def executions(self, step):
-        return None
-
-    def begin(self, step):
-        pass
 
     def end(self, step, logs):
         self._callback.seen = step + 1
