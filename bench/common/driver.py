@@ -7,6 +7,7 @@ program is from itself (A/A); a wanted line that is missed or met by less than t
 """
 
 import argparse
+import contextlib
 import datetime
 import json
 import math
@@ -104,6 +105,40 @@ def measure(case, workers, rounds, budget_ms):
     return {key: s for key, s in runs.items() if key not in failed and s.total}, list(failed.values())
 
 
+def measure_cases(cases, workers, rounds, budget_ms, evaluate):
+    """([evaluate(case, runs)], [what failed]) of all cases that Tandem could do. `budget_ms`: a number, or a function
+    of the case."""
+    rows, problems = [], []
+    for case in cases:
+        runs, failed = measure(case, workers, rounds, budget_ms(case) if callable(budget_ms) else budget_ms)
+        problems += failed
+        if {"tandem", "tandem again"} <= {name for name, _ in runs}:
+            rows.append(evaluate(case, runs))
+        show_progress(len(rows), len(cases), case)
+    return rows, problems
+
+
+@contextlib.contextmanager
+def closing(workers):
+    """The workers end with the block, whatever happens in it."""
+    try:
+        yield workers
+    finally:
+        for worker in workers:
+            worker.close()
+
+
+def different_answers(runs, what, tolerance, absolute=0.0):
+    """Forms whose numbers called `what` in the answer are not those of Tandem, as sentences."""
+    reference = next(s.answer[what] for (name, _), s in runs.items() if name == "tandem")
+    found = []
+    for (name, form), series in runs.items():
+        given = zip(series.answer[what], reference, strict=True)
+        if not all(math.isclose(a, b, rel_tol=tolerance, abs_tol=absolute) for a, b in given):
+            found.append(f"{name} {form}: {what} {series.answer[what]}, Tandem's {reference}")
+    return found
+
+
 def fastest_forms(runs):
     """{worker: Series}: of each worker the form with the lowest median."""
     best = {}
@@ -134,6 +169,27 @@ def compare_to_peers(row, mine, best, peers):
         # The peer with the lowest median, so that one lucky round does not choose it.
         row["best_peer"] = min(there, key=lambda name: row[f"{name}_ns"])
         row["best"] = row[row["best_peer"]]
+
+
+def print_beside_peers(title, rows, peers, forms=False):
+    """A table of compare_to_peers(). `forms`: with the name of a peer's fastest form."""
+
+    def peer(row, name):
+        if name not in row:
+            return "–"
+        return f"{times(row, name)} of {duration(row[f'{name}_ns'])}" + (f" ({row['forms'][name]})" if forms else "")
+
+    print(f"\n{title}: our time in units of theirs (lower is better)\n")
+    print_table(
+        ["case", "Tandem", *peers.values(), "best peer", "A/A spread"],
+        [
+            [r["what"], duration(r["ns"])]
+            + (["differs"] * len(peers) if r["differ"] else [peer(r, name) for name in peers])
+            + [times(r, "best"), f"{r['spread']:.0%}"]
+            for r in rows
+        ],
+    )
+    print_differences(rows)
 
 
 def print_differences(rows):
@@ -187,7 +243,8 @@ def print_wanted(lines):
     return [{"what": what, "value": value, "verdict": text} for what, value, text in lines]
 
 
-def make_parser(description, peers, tandem, output):
+def make_parser(description, peers, tandem, output, package=False):
+    """`package`: Tandem's worker is a Python script that imports the package in --tandem."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", help="comma-separated names, or parts of names; default: all")
     parser.add_argument("--rounds", type=int, help="default 9")
@@ -197,6 +254,9 @@ def make_parser(description, peers, tandem, output):
     parser.add_argument("--venv", type=Path, help="environment with the peers (default: what tools/bench-env makes)")
     parser.add_argument("--tandem", type=Path, default=ROOT / f"build/release/bin/{tandem}", help="Tandem's worker")
     parser.add_argument("--output", type=Path, default=ROOT / f"build/bench/{output}")
+    if package:
+        parser.set_defaults(tandem=ROOT / "build/release/python")
+        parser.add_argument("--python", type=Path, default=ROOT / ".venv/bin/python", help="runs Tandem's worker")
     return parser
 
 
@@ -222,6 +282,19 @@ def environment(arguments):
         return arguments.venv
     made = subprocess.run([ROOT / "tools/bench-env"], check=True, text=True, stdout=subprocess.PIPE)
     return Path(made.stdout.strip())
+
+
+def python_workers(command, arguments, script, peers, peer_settings):
+    """Workers that are the same script with another --library each: Tandem's, the peers', Tandem's again."""
+    tandem = [arguments.python, *script, "--library", "tandem"]
+    package = {"PYTHONPATH": str(arguments.tandem)}
+    workers = [Worker("tandem", tandem, package)]
+    python = environment(arguments) / "bin/python" if arguments.peers else None
+    for name in arguments.peers:
+        if name not in peers:
+            sys.exit(f"{command}: no peer named {name}; there are: {', '.join(peers)}")
+        workers.append(Worker(name, [python, *script, "--library", name], peer_settings))
+    return workers + [Worker("tandem again", tandem, package)]
 
 
 def print_start(workers, rounds):

@@ -15,19 +15,19 @@ from common.driver import (
     ROOT,
     Worker,
     aa_spread,
+    closing,
     duration,
     environment,
     fastest_forms,
     geometric_mean,
     make_parser,
-    measure,
+    measure_cases,
     parse_arguments,
     print_start,
     print_table,
     print_wanted,
     ratio,
     select_cases,
-    show_progress,
     times,
     verdict,
     write_report,
@@ -61,8 +61,9 @@ WANTED_MEAN = 1.0  # of the best peer's speed over the large ops, at least
 WANTED_EACH = 0.85  # the same for each of them
 
 
-def evaluate(case, best):
+def evaluate(case, runs):
     """The figures of one case; ratios are None where a peer has no figure."""
+    best = fastest_forms(runs)
     small = case in SMALL
     kind = "overhead" if small else "total"
     mine = getattr(best["tandem"], kind)
@@ -162,19 +163,11 @@ def main():
     cases = select_cases("bench-eager", SMALL | LARGE, arguments.cases)
     workers = start_workers(arguments)
     load = print_start(workers, arguments.rounds)
-    rows, problems = [], []
-    try:
-        for case in cases:
-            budget_ms = (50 if arguments.quick else 150) if case in SMALL else (60 if arguments.quick else 250)
-            runs, failed = measure(case, workers, arguments.rounds, budget_ms)
-            problems += failed
-            best = fastest_forms(runs)
-            if "tandem" in best and "tandem again" in best:
-                rows.append(evaluate(case, best))
-            show_progress(len(rows), len(cases), case)
-    finally:
-        for worker in workers:
-            worker.close()
+    def budget_ms(case):
+        return (50 if arguments.quick else 150) if case in SMALL else (60 if arguments.quick else 250)
+
+    with closing(workers):
+        rows, problems = measure_cases(cases, workers, arguments.rounds, budget_ms, evaluate)
     return write_report("bench-eager", arguments, workers, load, rows, report(rows), problems)
 
 

@@ -7,7 +7,6 @@ epochs from the same weights; a case whose losses disagree gets no ratios. How r
 work is in common/driver.py.
 """
 
-import math
 import statistics
 import sys
 from pathlib import Path
@@ -15,22 +14,19 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from common.driver import (
     ROOT,
-    Worker,
     aa_spread,
+    closing,
     compare_to_peers,
-    duration,
-    environment,
+    different_answers,
     fastest_forms,
     make_parser,
-    measure,
+    measure_cases,
     parse_arguments,
-    print_differences,
+    print_beside_peers,
     print_start,
-    print_table,
     print_wanted,
+    python_workers,
     select_cases,
-    show_progress,
-    times,
     verdict,
     write_report,
 )
@@ -60,40 +56,19 @@ TOLERANCE = 1e-3  # of losses, relative
 
 def evaluate(case, runs):
     best = fastest_forms(runs)
-    mine, again = best["tandem"], best["tandem again"]
+    mine = best["tandem"]
     row = {
         "case": case,
         "what": CASES[case],
         "ns": statistics.median(mine.total),
         "losses": mine.answer["losses"],
         "rounds": {name: series.total for name, series in best.items()},
-        "spread": aa_spread(mine.total, again.total),
-        "differ": [],
+        "spread": aa_spread(mine.total, best["tandem again"].total),
+        "differ": different_answers(runs, "losses", TOLERANCE),
     }
-    for name, series in best.items():
-        if not all(math.isclose(a, b, rel_tol=TOLERANCE) for a, b in zip(series.answer["losses"], row["losses"])):
-            row["differ"].append(f"{name}: losses {series.answer['losses']}, Tandem's {row['losses']}")
-    if row["differ"]:
-        return row
-    compare_to_peers(row, mine, best, PEERS)
+    if not row["differ"]:
+        compare_to_peers(row, mine, best, PEERS)
     return row
-
-
-def print_rows(rows):
-    def peer(row, name):
-        return f"{times(row, name)} of {duration(row[f'{name}_ns'])}" if name in row else "–"
-
-    print("\nPer step: our time in units of theirs (lower is better)\n")
-    print_table(
-        ["case", "Tandem", *PEERS.values(), "best peer", "A/A spread"],
-        [
-            [r["what"], duration(r["ns"])]
-            + (["losses differ"] * len(PEERS) if r["differ"] else [peer(r, name) for name in PEERS])
-            + [times(r, "best"), f"{r['spread']:.0%}"]
-            for r in rows
-        ],
-    )
-    print_differences(rows)
 
 
 def wanted_lines(rows, device):
@@ -120,38 +95,19 @@ def wanted_lines(rows, device):
 def start_workers(arguments):
     script = [ROOT / "bench/fit/keras_fit.py", "--threads", str(arguments.threads), "--device", arguments.device]
     settings = {"OMP_NUM_THREADS": str(arguments.threads), "MKL_NUM_THREADS": str(arguments.threads)}
-    tandem = [arguments.python, *script, "--library", "tandem"]
-    package = {"PYTHONPATH": str(arguments.tandem)}
-    workers = [Worker("tandem", tandem, package)]
-    python = environment(arguments) / "bin/python" if arguments.peers else None
-    for name in arguments.peers:
-        if name not in PEERS:
-            sys.exit(f"bench-fit: no peer named {name}; there are: {', '.join(PEERS)}")
-        workers.append(Worker(name, [python, *script, "--library", name], settings))
-    return workers + [Worker("tandem again", tandem, package)]
+    return python_workers("bench-fit", arguments, script, PEERS, settings)
 
 
 def main():
-    parser = make_parser(__doc__, ",".join(PEERS), "", "fit.json")
-    parser.set_defaults(tandem=ROOT / "build/release/python")
-    parser.add_argument("--python", type=Path, default=ROOT / ".venv/bin/python", help="runs Tandem's worker")
+    parser = make_parser(__doc__, ",".join(PEERS), "", "fit.json", package=True)
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="gpu: each library's own choice")
     arguments = parse_arguments(parser)
     cases = select_cases("bench-fit", CASES, arguments.cases)
     workers = start_workers(arguments)
     load = print_start(workers, arguments.rounds)
-    rows, problems = [], []
-    try:
-        for case in cases:
-            runs, failed = measure(case, workers, arguments.rounds, 60 if arguments.quick else 300)
-            problems += failed
-            if {"tandem", "tandem again"} <= {name for name, _ in runs}:
-                rows.append(evaluate(case, runs))
-            show_progress(len(rows), len(cases), case)
-    finally:
-        for worker in workers:
-            worker.close()
-    print_rows(rows)
+    with closing(workers):
+        rows, problems = measure_cases(cases, workers, arguments.rounds, 60 if arguments.quick else 300, evaluate)
+    print_beside_peers("Per step", rows, PEERS)
     verdicts = print_wanted(wanted_lines(rows, arguments.device))
     problems += [f"{r['case']}: losses differ" for r in rows if r["differ"]]
     return write_report("bench-fit", arguments, workers, load, rows, verdicts, problems)

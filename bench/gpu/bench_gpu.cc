@@ -1,13 +1,17 @@
 // Tandem's worker of `make bench-gpu`: the training steps of bench-step and of the large
 // models, and single ops for the roofline. common/worker.h has the protocol. Arguments:
-// --threads N, --small (the large models and tensors at sizes for a machine without GPU).
+// --threads N, --small (the large models and tensors at sizes for a machine without GPU),
+// --where NAME (prints where the time of that model's step goes, and ends).
 // A step also answers with the losses of its first steps, with what it costs the caller
 // to submit one, and with where its kernels run.
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "common/worker.h"
 #include "gpu/models.h"
 #include "gpu/roofline.h"
+#include "gpu/where.h"
 #include "step/training.h"
 #include "tandem/function.h"
 
@@ -43,37 +47,38 @@ std::string submit_cost(const Step& step) {
 }
 
 Case make_case(const ModelCase& c) {
-  auto training = std::make_shared<bench::step::Training>(c);
-  auto step = td::function([t = training.get()](Tensor inputs, Tensor labels) {
-    return t->step(inputs, labels);
-  });
-  std::vector<double> losses;
-  for (int i = 0; i < bench::step::kCheckSteps; ++i) {
-    losses.push_back(step(training->x, training->y).template item<float>());
-  }
-  training->adam.set_learning_rate(bench::step::kTimingRate);
-  Case result;
-  result.body = [training, step](int64_t n) {
-    Tensor loss;
-    for (int64_t i = 0; i < n; ++i) loss = step(training->x, training->y);
-    loss.wait();
-  };
-  result.more = [training, step, losses] {
+  return bench::step::make_step_case(c, [](const bench::step::ReadyStep& step) {
     // Copies between devices in one step: 0 where all of it is on the GPU.
     const td::CopyStats before = td::copy_stats();
-    step(training->x, training->y).wait();
+    step.run().wait();
     const td::CopyStats after = td::copy_stats();
-    return ", \"losses\": " + bench::json_list(losses) +
-           ", \"explain\": " + bench::json_string(step.explain()) +
-           ", \"copies\": " + std::to_string(after.count - before.count) +
-           ", \"submit\": " + submit_cost([&] { return step(training->x, training->y); });
-  };
-  return result;
+    return ", \"copies\": " + std::to_string(after.count - before.count) +
+           ", \"submit\": " + submit_cost([&] { return step.run(); });
+  });
 }
 
 bool has_argument(int argc, char** argv, const char* name) {
   return std::any_of(argv + 1, argv + argc,
                      [&](const char* a) { return std::strcmp(a, name) == 0; });
+}
+
+/// Prints where the time of the step that `--where` names goes; false: no such argument.
+bool print_where_asked(int argc, char** argv, bool small) {
+  const char* const* found = std::find_if(argv + 1, argv + argc, [](const char* a) {
+    return std::strcmp(a, "--where") == 0;
+  });
+  if (found == argv + argc) return false;
+  std::vector<ModelCase> cases = bench::step::model_cases();
+  for (ModelCase& c : bench::gpu::large_cases(small)) cases.push_back(std::move(c));
+  for (const ModelCase& c : cases) {
+    if (found + 1 != argv + argc && c.name == std::string(found[1])) {
+      bench::gpu::print_where(c);
+      return true;
+    }
+  }
+  fmt::print("--where wants one of:\n");
+  for (const ModelCase& c : cases) fmt::print("  {}\n", c.name);
+  return true;
 }
 
 /// What the steps run on, as the worker calls itself.
@@ -93,6 +98,7 @@ int main(int argc, char** argv) {
   w.threads = bench::threads_argument(argc, argv);
   const bool small = has_argument(argc, argv, "--small");
   td::config::set_intra_op_parallelism_threads(w.threads);
+  if (print_where_asked(argc, argv, small)) return 0;
   for (const ModelCase& c : bench::step::model_cases()) {
     w.cases.emplace_back(c.name, [&c] { return make_case(c); });
   }

@@ -15,17 +15,17 @@ BENCH = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(BENCH))
 from common.driver import (
     aa_spread,
+    closing,
     duration,
     fastest_forms,
     make_parser,
-    measure,
+    measure_cases,
     parse_arguments,
     print_start,
     print_table,
     print_wanted,
     ratio,
     select_cases,
-    show_progress,
     verdict,
     write_report,
 )
@@ -118,17 +118,8 @@ def main():
     workers = start_workers(arguments)
     cases = select_cases("bench-gpu", [c for c in workers[0].cases if c.startswith("op_")], arguments.cases)
     load = print_start(workers, arguments.rounds)
-    rows, problems = [], []
-    try:
-        for case in cases:
-            runs, failed = measure(case, workers, arguments.rounds, 30 if arguments.quick else 150)
-            problems += failed
-            if {"tandem", "tandem again"} <= {name for name, _ in runs}:
-                rows.append(evaluate(case, runs))
-            show_progress(len(rows), len(cases), case)
-    finally:
-        for worker in workers:
-            worker.close()
+    with closing(workers):
+        rows, problems = measure_cases(cases, workers, arguments.rounds, 30 if arguments.quick else 150, evaluate)
     ceilings = add_shares(rows)
     print_rows(rows, ceilings)
     verdicts = print_wanted(wanted_lines(rows))

@@ -15,15 +15,16 @@ BENCH = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(BENCH), str(BENCH / "step")]
 import run as step
 from common.driver import (
+    closing,
     duration,
     make_parser,
-    measure,
+    measure_cases,
     parse_arguments,
+    print_differences,
     print_start,
     print_table,
     print_wanted,
     select_cases,
-    show_progress,
     verdict,
     write_report,
 )
@@ -100,22 +101,15 @@ def main():
     cases = select_cases("bench-gpu", CASES, arguments.cases)
     workers = start_workers(arguments)
     load = print_start(workers, arguments.rounds)
-    rows, problems = [], []
-    try:
-        for case in cases:
-            runs, failed = measure(case, workers, arguments.rounds, budget_ms)
-            problems += failed
-            if {"tandem", "tandem again"} <= {name for name, _ in runs}:
-                rows.append(evaluate(case, runs, arguments.small))
-            show_progress(len(rows), len(cases), case)
-    finally:
-        for worker in workers:
-            worker.close()
+    with closing(workers):
+        rows, problems = measure_cases(
+            cases, workers, arguments.rounds, budget_ms, lambda case, runs: evaluate(case, runs, arguments.small)
+        )
     verdicts = []
     if arguments.check:
         for r in rows:
             print(f"{r['what']}: losses {r['losses']}, {'not ' if r['differ'] else ''}the same as {', '.join(arguments.peers)}")
-        step.print_differences(rows)
+        print_differences(rows)
     else:
         step.print_steps(rows)
         print_submits(rows)

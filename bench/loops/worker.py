@@ -1,24 +1,34 @@
-"""One library's loops: reads {"case", "number"} lines, answers with seconds per run and what the run gave."""
+"""One library's worker of `make bench-loops`: the cases of cases.py, one run an iteration."""
 
-import json
+import argparse
 import sys
-import time
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from cases import jax_cases, tf_cases
+from common.worker import serve
+
+
+def case_of(run):
+    """Times the runs; the answer says what the last one gave."""
+    values = [run()]
+
+    def body(n):
+        for _ in range(n):
+            values[:] = [run()]
+
+    return {"body": body, "digest": lambda: {"values": values}}
 
 
 def main():
-    library, turns = sys.argv[1], int(sys.argv[2])
-    cases = jax_cases(turns) if library == "jax" else tf_cases(__import__(library), turns)
-    for line in sys.stdin:
-        asked = json.loads(line)
-        run = cases[asked["case"]]
-        value = run()
-        begin = time.perf_counter()
-        for _ in range(asked["number"]):
-            value = run()
-        seconds = (time.perf_counter() - begin) / max(asked["number"], 1)
-        print(json.dumps({"seconds": seconds, "value": value}), flush=True)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--library", required=True)
+    parser.add_argument("--turns", type=int, required=True)
+    arguments = parser.parse_args()
+    library = __import__(arguments.library)
+    cases = jax_cases(arguments.turns) if library.__name__ == "jax" else tf_cases(library, arguments.turns)
+    made = {name: lambda run=run: case_of(run) for name, run in cases.items()}
+    serve(arguments.library, f"{arguments.library} {library.__version__}", 1, made)
 
 
 main()

@@ -16,10 +16,8 @@ namespace {
 
 namespace td = tandem;
 using bench::Case;
-using bench::step::kCheckSteps;
-using bench::step::kTimingRate;
 using bench::step::ModelCase;
-using bench::step::Training;
+using bench::step::ReadyStep;
 using td::Tensor;
 
 double thread_ns(const std::function<void(int64_t)>& body, int64_t n) {
@@ -33,24 +31,26 @@ double thread_ns(const std::function<void(int64_t)>& body, int64_t n) {
   return now() - begin;
 }
 
+/// The bare launches of a step's kernels; false where there is more to a call than them.
+bool replay(const ReadyStep& step, int64_t times) {
+  const std::array<Tensor, 2> arguments = {step.training->x, step.training->y};
+  return td::FunctionAccess::replay_kernels(step.function, arguments, times);
+}
+
 /// What the library adds to a step: whole steps, and the bare launches of the same
 /// prepared kernels in the same order on the same memory, in turns, so that both find the
 /// same caches and the same machine. By the calling thread's processor time: what the
 /// library adds is its work, and what others do on the machine meanwhile does not count.
 /// The median over rounds of the difference, and half the distance between its quartiles.
-template <class Step>
-std::string overheads(const Step& step, const td::Function& function,
-                      const std::array<Tensor, 2>& arguments) {
+std::string overheads(const ReadyStep& step) {
   constexpr size_t kMost = 41;
   constexpr double kBudgetNs = 4e9;
   constexpr double kRoundNs = 5e6;
-  if (!td::FunctionAccess::replay_kernels(function, arguments, 1)) return "{}";
+  if (!replay(step, 1)) return "{}";
   const auto steps = [&](int64_t n) {
-    for (int64_t i = 0; i < n; ++i) step().wait();
+    for (int64_t i = 0; i < n; ++i) step.run().wait();
   };
-  const auto kernels = [&](int64_t n) {
-    td::FunctionAccess::replay_kernels(function, arguments, n);
-  };
+  const auto kernels = [&](int64_t n) { replay(step, n); };
   const double once = std::max(1.0, thread_ns(steps, 3) / 3);
   const auto n = std::max<int64_t>(1, static_cast<int64_t>(kRoundNs / once));
   std::vector<double> whole, bare, difference;
@@ -82,9 +82,7 @@ std::string overheads(const Step& step, const td::Function& function,
 /// launches does, both as the recorder saw them: the recorder's own work is in both, and
 /// how long the kernels took does not count, so that steps of any length can be judged.
 /// Empty where lanes run side by side.
-template <class Step>
-std::string recorded_overheads(const Step& step, const td::Function& function,
-                               const std::array<Tensor, 2>& arguments) {
+std::string recorded_overheads(const ReadyStep& step) {
   constexpr size_t kRounds = 61;
   constexpr double kBudget = 6;  // seconds
   using Clock = std::chrono::steady_clock;
@@ -100,9 +98,8 @@ std::string recorded_overheads(const Step& step, const td::Function& function,
   };
   std::vector<double> difference;
   while (difference.size() < kRounds && spent < kBudget) {
-    const double whole = outside([&] { step().wait(); });
-    const double bare =
-        outside([&] { td::FunctionAccess::replay_kernels(function, arguments, 1); });
+    const double whole = outside([&] { step.run().wait(); });
+    const double bare = outside([&] { replay(step, 1); });
     if (whole < 0 || bare < 0) return "";
     difference.push_back(whole - bare);
   }
@@ -115,30 +112,9 @@ std::string recorded_overheads(const Step& step, const td::Function& function,
 }
 
 Case make_case(const ModelCase& c) {
-  auto training = std::make_shared<Training>(c);
-  auto step = td::function([t = training.get()](Tensor inputs, Tensor labels) {
-    return t->step(inputs, labels);
+  return bench::step::make_step_case(c, [](const ReadyStep& step) {
+    return ", \"kernels\": " + overheads(step) + recorded_overheads(step);
   });
-  std::vector<double> losses;
-  for (int i = 0; i < kCheckSteps; ++i) {
-    losses.push_back(step(training->x, training->y).template item<float>());
-  }
-  training->adam.set_learning_rate(kTimingRate);
-  Case result;
-  result.body = [training, step](int64_t n) {
-    Tensor loss;
-    for (int64_t i = 0; i < n; ++i) loss = step(training->x, training->y);
-    loss.wait();
-  };
-  result.more = [training, step, losses] {
-    return ", \"losses\": " + bench::json_list(losses) +
-           ", \"explain\": " + bench::json_string(step.explain()) + ", \"kernels\": " +
-           overheads([&] { return step(training->x, training->y); }, step,
-                     {training->x, training->y}) +
-           recorded_overheads([&] { return step(training->x, training->y); }, step,
-                              {training->x, training->y});
-  };
-  return result;
 }
 
 /// A chain of a thousand ops, none of which can be joined with the next: what planning

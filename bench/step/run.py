@@ -6,7 +6,6 @@ a few steps from the same weights; a case whose losses disagree gets no ratios. 
 and verdicts work is in common/driver.py.
 """
 
-import math
 import re
 import statistics
 import sys
@@ -17,20 +16,20 @@ from common.driver import (
     ROOT,
     Worker,
     aa_spread,
+    closing,
     compare_to_peers,
+    different_answers,
     duration,
     environment,
     fastest_forms,
     make_parser,
-    measure,
+    measure_cases,
     parse_arguments,
-    print_differences,
+    print_beside_peers,
     print_start,
     print_table,
     print_wanted,
     select_cases,
-    show_progress,
-    times,
     verdict,
     write_report,
 )
@@ -63,17 +62,6 @@ OVERHEAD_NS, OVERHEAD_PER_NODE_NS = 5000, 50
 PLANNING_MS = 50
 
 
-def disagreements(runs, tolerance):
-    """Forms whose losses are not those of Tandem, as sentences."""
-    reference = next(s.answer["losses"] for (name, _), s in runs.items() if name == "tandem")
-    found = []
-    for (name, form), series in runs.items():
-        losses = series.answer["losses"]
-        if not all(math.isclose(a, b, rel_tol=tolerance) for a, b in zip(losses, reference, strict=True)):
-            found.append(f"{name} {form}: losses {losses}, Tandem's {reference}")
-    return found
-
-
 def explained(answer):
     """What the worker says of its step: nodes, and milliseconds that passes and planning took; each
     may be missing."""
@@ -99,7 +87,7 @@ def evaluate(case, what, runs, tolerance=TOLERANCE):
         "rounds": {f"{name} {form}": s.total for (name, form), s in runs.items()},
         "forms": {name: s.form.partition("@")[2] for name, s in best.items()},
         "spread": aa_spread(mine.total, best["tandem again"].total),
-        "differ": disagreements(runs, tolerance),
+        "differ": different_answers(runs, "losses", tolerance),
     } | explained(mine.answer)
     kernels = mine.answer.get("kernels", {})
     if "overhead_ns" in kernels:
@@ -113,22 +101,7 @@ def evaluate(case, what, runs, tolerance=TOLERANCE):
 
 
 def print_steps(rows):
-    def peer(row, name):
-        if name not in row:
-            return "–"
-        return f"{times(row, name)} of {duration(row[f'{name}_ns'])} ({row['forms'][name]})"
-
-    print("\nOne training step: our time in units of theirs (lower is better)\n")
-    print_table(
-        ["case", "Tandem", *PEERS.values(), "best peer", "A/A spread"],
-        [
-            [r["what"], duration(r["ns"])]
-            + (["losses differ"] * len(PEERS) if r["differ"] else [peer(r, name) for name in PEERS])
-            + [times(r, "best"), f"{r['spread']:.0%}"]
-            for r in rows
-        ],
-    )
-    print_differences(rows)
+    print_beside_peers("One training step", rows, PEERS, forms=True)
 
 
 def print_overheads(rows):
@@ -216,18 +189,10 @@ def main():
     cases = select_cases("bench-step", CASES, arguments.cases)
     workers = start_workers(arguments)
     load = print_start(workers, arguments.rounds)
-    rows, problems, planning = [], [], {}
-    try:
-        for case in cases:
-            runs, failed = measure(case, workers, arguments.rounds, 60 if arguments.quick else 300)
-            problems += failed
-            if {"tandem", "tandem again"} <= {name for name, _ in runs}:
-                rows.append(evaluate(case, CASES[case], runs))
-            show_progress(len(rows), len(cases), case)
+    with closing(workers):
+        budget_ms = 60 if arguments.quick else 300
+        rows, problems = measure_cases(cases, workers, arguments.rounds, budget_ms, lambda c, runs: evaluate(c, CASES[c], runs))
         planning = ask_planning(workers[0])
-    finally:
-        for worker in workers:
-            worker.close()
     print_steps(rows)
     print_overheads(rows)
     verdicts = print_wanted(wanted_lines(rows, planning))

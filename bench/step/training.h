@@ -1,10 +1,14 @@
-// A model of the benchmarks with its optimizer, first weights and batch. One thread.
+// A model of the benchmarks with its optimizer, first weights and batch, and its compiled
+// step as a case. One thread.
 #pragma once
 
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "common/worker.h"
 #include "models.h"
+#include "tandem/function.h"
 #include "tandem/train.h"
 
 namespace bench::step {
@@ -49,5 +53,41 @@ struct Training {
     return loss;
   }
 };
+
+/// A step that has done its first, compared steps and is ready to be timed.
+struct ReadyStep {
+  std::shared_ptr<Training> training;
+  tandem::TypedFunction<tandem::Tensor(tandem::Tensor, tandem::Tensor)> function;
+  std::vector<double> losses = {};  // of the first steps
+
+  explicit ReadyStep(const ModelCase& c)
+      : training(std::make_shared<Training>(c)),
+        function(tandem::function(
+            [t = training.get()](tandem::Tensor inputs, tandem::Tensor labels) {
+              return t->step(inputs, labels);
+            })) {
+    for (int i = 0; i < kCheckSteps; ++i) losses.push_back(run().item<float>());
+    training->adam.set_learning_rate(kTimingRate);
+  }
+  tandem::Tensor run() const { return function(training->x, training->y); }
+};
+
+/// A case that times the step and answers with its losses, what it became and what `more`
+/// says of it.
+template <class More>
+Case make_step_case(const ModelCase& c, More more) {
+  const ReadyStep step(c);
+  Case result;
+  result.body = [step](int64_t n) {
+    tandem::Tensor loss;
+    for (int64_t i = 0; i < n; ++i) loss = step.run();
+    loss.wait();
+  };
+  result.more = [step, more = std::move(more)] {
+    return ", \"losses\": " + json_list(step.losses) +
+           ", \"explain\": " + json_string(step.function.explain()) + more(step);
+  };
+  return result;
+}
 
 }  // namespace bench::step
