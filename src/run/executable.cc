@@ -322,15 +322,16 @@ void Executable::run_kernel(Frame& f, const Step& step) {
 }
 
 void Executable::launch_timed(const Step& step, const Prepared& prepared,
-                              const LaunchArgs& args) {
+                              const LaunchArgs& args, const char* lane) {
   if (!recorder::enabled()) {
     step.kernel->launch(prepared, args);
     return;
   }
   const int64_t begin = recorder::now_ns();
   step.kernel->launch(prepared, args);
-  recorder::record(recorder::Kind::kOp, step.name, step.device->compute().lane().c_str(),
-                   begin, recorder::now_ns(), 0, step.site);
+  recorder::record(recorder::Kind::kOp, step.name,
+                   lane ? lane : step.device->compute().lane().c_str(), begin,
+                   recorder::now_ns(), 0, step.site);
 }
 
 Device* Executable::device_of(ValueRef v) const {

@@ -74,8 +74,10 @@ class Executable {
   void wait_for_copies(Frame& frame);
   void wait_for_inputs(Frame& frame, const Segment& segment);
   void run_kernel(Frame& frame, const Step& step);
+  /// Launches a step's kernel, and records it where a recorder is on: on `lane`, or null
+  /// for the compute lane of its device.
   static void launch_timed(const Step& step, const Prepared& prepared,
-                           const LaunchArgs& args);
+                           const LaunchArgs& args, const char* lane = nullptr);
   void run_copy(Frame& frame, size_t segment);
   void launch_segment(Frame& frame, size_t segment);
   void forget_captured(Frame& frame);

@@ -8,6 +8,7 @@
 #include "base/recorder.h"
 #include "device/capture_session.h"
 #include "device/copy.h"
+#include "device/launch_label.h"
 #include "device/runtime.h"
 #include "op/guarded_writes.h"
 #include "run/executable_frame.h"
@@ -125,16 +126,13 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
       }
       LaunchArgs args = f.args[k];
       args.stream = &context;
-      const bool timed = recorder::enabled();
-      const int64_t begin = timed ? recorder::now_ns() : 0;
       const GuardedWrites guard(step.guarded);
+      const LaunchLabel label(&graph_.node(step.node), [](const void* node) {
+        return text_at(*static_cast<const Node*>(node));
+      });
       {
         const ranges::Range range(step.name);
-        step.kernel->launch(*step.prepared, args);
-      }
-      if (timed) {
-        recorder::record(recorder::Kind::kOp, step.name, context.lane, begin,
-                         recorder::now_ns(), 0, step.site);
+        launch_timed(step, *step.prepared, args, context.lane);
       }
       if (session) session->end();
     }

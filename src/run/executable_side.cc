@@ -35,13 +35,7 @@ void Executable::run_on_side(Frame& f, const Segment& segment,
   try {
     const TeamToken token(current_team());
     for (; k < segment.end; ++k) {
-      const Step& step = steps_[k];
-      const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
-      step.kernel->launch(*step.prepared, f.args[k]);
-      if (begin) {
-        recorder::record(recorder::Kind::kOp, step.name, context.lane, begin,
-                         recorder::now_ns(), 0, step.site);
-      }
+      launch_timed(steps_[k], *steps_[k].prepared, f.args[k], context.lane);
     }
   } catch (...) {
     f.fail(error_at(graph_.node(steps_[k].node)));

@@ -9,10 +9,8 @@
 
 namespace tandem {
 
-namespace {
-
-std::string with_node(std::string_view message, const Node& node) {
-  std::string text = fmt::format("{}\n\t [[{{{{node {}}}}}]]", message, node.name);
+std::string text_at(const Node& node) {
+  std::string text = fmt::format("\n\t [[{{{{node {}}}}}]]", node.name);
   if (node.location) {
     text += fmt::format(" at {}:{}", node.location->file, node.location->line);
     if (!node.location->function.empty() && node.location->function[0] != '<') {
@@ -22,8 +20,6 @@ std::string with_node(std::string_view message, const Node& node) {
   return text;
 }
 
-}  // namespace
-
 void rethrow_at(const Node& node) {
   try {
     throw;
@@ -31,7 +27,7 @@ void rethrow_at(const Node& node) {
     throw;
   } catch (const Error& e) {
     if (std::string_view(e.what()).find("[[{{node ") != std::string_view::npos) throw;
-    const std::string message = with_node(e.what(), node);
+    const std::string message = e.what() + text_at(node);
     if (dynamic_cast<const ValueError*>(&e)) throw ValueError(message);
     if (dynamic_cast<const TypeError*>(&e)) throw TypeError(message);
     if (dynamic_cast<const RuntimeStateError*>(&e)) throw RuntimeStateError(message);

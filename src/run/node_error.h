@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <string>
 
 #include "graph/graph.h"
 
@@ -12,6 +13,9 @@ namespace tandem {
 /// TensorFlow's form. An error that names a node already (of a sub-graph) or is none of
 /// Tandem's goes on as it is.
 [[noreturn]] void rethrow_at(const Node& node);
+
+/// The node's name and line as they stand behind a message.
+std::string text_at(const Node& node);
 
 /// The same error, not thrown.
 std::exception_ptr error_at(const Node& node);

@@ -3,6 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "device/launch_label.h"
+
 namespace tandem::cuda {
 namespace {
 
@@ -29,6 +31,21 @@ ErrorSite::~ErrorSite() {
   Sites& all = sites();
   std::lock_guard lock(all.mutex);
   all.words.erase(id_);
+  for (const auto& [label, id] : labelled_) all.words.erase(id);
+}
+
+int32_t ErrorSite::id() const {
+  std::string label = LaunchLabel::current();
+  if (label.empty()) return id_;
+  Sites& all = sites();
+  std::lock_guard lock(all.mutex);
+  const auto [found, fresh] = labelled_.try_emplace(std::move(label), all.next);
+  if (fresh) {
+    ++all.next;
+    all.words[found->second] = [words = all.words.at(id_), text = found->first](
+                                   const Report& r) { return words(r) + text; };
+  }
+  return found->second;
 }
 
 std::string words_for(const Report& report) {

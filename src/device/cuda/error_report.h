@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 
 namespace tandem::cuda {
@@ -33,10 +34,13 @@ class ErrorSite {
   ErrorSite(const ErrorSite&) = delete;
   ErrorSite& operator=(const ErrorSite&) = delete;
   ~ErrorSite();
-  int32_t id() const { return id_; }
+  /// What kernels report. Where a launch has a label (device/launch_label.h), it is
+  /// another one for each, so that the words end with it.
+  int32_t id() const;
 
  private:
   int32_t id_;
+  mutable std::map<std::string, int32_t> labelled_;  // under the lock of all sites
 };
 
 /// The words for a report; general ones when its site is gone.

@@ -64,7 +64,6 @@ ElementwisePlan plan_elementwise(Device* device, const std::string& op,
   set(w.flags(), static_cast<int64_t>(static_cast<CudaDevice*>(device)->flags()));
   if (may_fail(program)) {
     p.site = std::make_shared<ErrorSite>(failure_words);
-    set(w.site(), p.site->id());
   }
   for (int d = 0; d < form.rank; ++d) {
     set(w.dims() + d, g.dims[static_cast<size_t>(d)]);
@@ -96,7 +95,9 @@ void run_elementwise(const ElementwisePlan& p, const StreamContext& stream,
   if (p.n == 0) return;
   uint64_t words[kMaxWords];
   std::copy(p.words.begin(), p.words.end(), words);
-  words[ElementwiseWords{p.inputs, p.outputs}.guard()] = guard_of(stream);
+  const ElementwiseWords places{p.inputs, p.outputs};
+  words[places.guard()] = guard_of(stream);
+  if (p.site) words[places.site()] = static_cast<uint64_t>(p.site->id());
   bool aligned = p.lanes > 1;
   const int pointers = p.inputs + p.outputs;
   for (int i = 0; i < pointers; ++i) {

@@ -88,7 +88,6 @@ FusedPlan plan_fused(Device* device, const FusedProgram& program,
   set(w.cols(), p.column_count);
   set(w.flags(), static_cast<int64_t>(gpu.flags()));
   p.site = std::make_shared<ErrorSite>(failure);
-  set(w.site(), p.site->id());
   for (int i = 0; i < p.inputs; ++i) {
     const auto k = static_cast<size_t>(i);
     const int64_t inner = trail_shapes[k].num_elements();
@@ -156,6 +155,7 @@ void run_fused(const FusedPlan& p, const StreamContext& stream, void* const* inp
     words[p.inputs + k] = reinterpret_cast<uint64_t>(outputs[k]);
   }
   words[p.places.guard()] = guard_of(stream);
+  words[p.places.site()] = static_cast<uint64_t>(p.site->id());
   const auto base = reinterpret_cast<uint64_t>(workspace);
   words[p.places.row_values()] = base;
   words[p.places.columns_part()] = base + p.columns_at;
