@@ -59,6 +59,14 @@ Types types_of(DType dtype) {
 
 constexpr size_t kWorkspace = 32 << 20;
 constexpr uint32_t kAligned = 16;
+/// The library wants its workspace at multiples of this; plans place buffers less far
+/// apart, so it asks for that much more and takes the first such place.
+constexpr size_t kWorkspaceAligned = 256;
+
+void* aligned_workspace(void* workspace) {
+  const auto at = reinterpret_cast<uintptr_t>(workspace);
+  return reinterpret_cast<void*>((at + kWorkspaceAligned - 1) & ~(kWorkspaceAligned - 1));
+}
 
 Layout make_layout(cudaDataType_t type, int64_t rows, int64_t columns, int64_t ld,
                    int64_t batch, int64_t stride) {
@@ -151,6 +159,7 @@ bool plan(BlasProduct& p, const Signature& s, const MatMulAttrs& attrs,
     p.aligned_bytes = p.unaligned_bytes;
   }
   p.workspace_bytes = std::max(p.aligned_bytes, p.unaligned_bytes);
+  if (p.workspace_bytes) p.workspace_bytes += kWorkspaceAligned - 1;
   return p.aligned.has_value();
 }
 
@@ -189,6 +198,7 @@ void run_product(const BlasProduct& p, const LaunchArgs& a, const void* bias) {
         cublas().desc_set(&desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof(bias)),
         "describing a product");
   }
+  void* const workspace = aligned_workspace(a.workspace);
   const auto size = static_cast<int64_t>(p.element);
   const int64_t calls = m.regular() ? 1 : m.batch;
   for (int64_t i = 0; i < calls; ++i) {
@@ -206,7 +216,7 @@ void run_product(const BlasProduct& p, const LaunchArgs& a, const void* bias) {
     }
     check_blas(cublas().matmul(p.handle, &desc, one, y, p.first.get(), x, p.second.get(),
                                zero, out, p.out.get(), out, p.out.get(),
-                               aligned ? &*p.aligned : &*p.unaligned, a.workspace,
+                               aligned ? &*p.aligned : &*p.unaligned, workspace,
                                aligned ? p.aligned_bytes : p.unaligned_bytes,
                                static_cast<cudaStream_t>(a.stream->native)),
                "multiplying matrices");

@@ -23,7 +23,6 @@ DTypeMask expression_dtypes(const OpDef& op);
 void register_attention(Kernels& kernels);
 void register_conv(Kernels& kernels);
 /// Tells the device how to copy inside a recording.
-void register_copy();
 void register_cross_entropy(Kernels& kernels);
 void register_diag(Kernels& kernels);
 void register_elementwise(Kernels& kernels);

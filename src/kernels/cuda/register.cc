@@ -16,7 +16,6 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   Kernels kernels;
   register_attention(kernels);
   register_conv(kernels);
-  register_copy();
   register_cross_entropy(kernels);
   register_diag(kernels);
   register_elementwise(kernels);
