@@ -28,6 +28,6 @@ finally:
 
 # Lines of the user's program are named in profiles and errors; these are not the user's.
 _package = os.path.dirname(__file__)
-_core.set_library_folders(
+_core.add_library_folders(
     [folder + os.sep for folder in {_package, os.path.realpath(_package), os.path.dirname(os.__file__)}]
 )

@@ -11,6 +11,7 @@ import importlib.machinery
 import os
 import sys
 
+from tandem import _core
 from tandem.import_map import MappedImportlib, mapped_builtins
 
 VERSION = "3.15.1"
@@ -109,6 +110,8 @@ def load():
             f"tandem.keras runs Keras {VERSION}, but {keras.__version__} is installed; run: pip "
             f"install keras=={VERSION}"
         )
+    folder = os.path.dirname(keras.__file__)
+    _core.add_library_folders([folder + os.sep, os.path.realpath(folder) + os.sep])
     return keras
 
 

@@ -135,9 +135,10 @@ const char* user_site() {
 void bind_site(nb::module_& m) {
   set_location_provider(ask);
   m.def(
-      "set_library_folders",
-      [](std::vector<std::string> folders) {
-        files().libraries = std::move(folders);
+      "add_library_folders",
+      [](const std::vector<std::string>& folders) {
+        auto& all = files().libraries;
+        all.insert(all.end(), folders.begin(), folders.end());
         files().known.clear();
       },
       nb::arg("folders"), "Code below these folders is not the user's.");

@@ -14,6 +14,8 @@ PACKAGE = pathlib.Path(os.environ.get("TANDEM_PACKAGE", ROOT / "build/dev/python
 if str(PACKAGE) not in sys.path:
     sys.path.insert(0, str(PACKAGE))
 
+PATHS = os.pathsep.join([str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
+
 
 @pytest.fixture
 def run_python(tmp_path):
@@ -25,7 +27,7 @@ def run_python(tmp_path):
         command = [sys.executable, *(arguments or []), str(script)]
         result = subprocess.run(
             command,
-            env={**os.environ, "PYTHONPATH": str(PACKAGE), **(env or {})},
+            env={**os.environ, "PYTHONPATH": PATHS, **(env or {})},
             capture_output=True,
             text=True,
             timeout=240,
@@ -43,7 +45,7 @@ def tandem_run():
     def run(script, *, gpus):
         return subprocess.run(
             [sys.executable, "-m", "tandem", "run", str(script)],
-            env={**os.environ, "PYTHONPATH": str(PACKAGE), "TANDEM_EMULATE_GPUS": str(gpus)},
+            env={**os.environ, "PYTHONPATH": PATHS, "TANDEM_EMULATE_GPUS": str(gpus)},
             capture_output=True,
             text=True,
             timeout=600,

@@ -12,7 +12,7 @@ import textwrap
 import time
 
 import pytest
-from conftest import PACKAGE
+from conftest import PATHS
 
 PRELUDE = """
     import sys
@@ -36,7 +36,7 @@ def interrupt(tmp_path, code, *, gpus=0, command=(), after=0.5):
     script.write_text(textwrap.dedent(PRELUDE) + textwrap.dedent(code))
     child = subprocess.Popen(
         [sys.executable, *command, str(script)],
-        env={**os.environ, "PYTHONPATH": str(PACKAGE), "TANDEM_EMULATE_GPUS": str(gpus)},
+        env={**os.environ, "PYTHONPATH": PATHS, "TANDEM_EMULATE_GPUS": str(gpus)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

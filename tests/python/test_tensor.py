@@ -61,7 +61,8 @@ def test_frozen_arrays_are_shared_and_kept_alive():
     expected = array.copy()
     array.flags.writeable = False
     address = array.__array_interface__["data"][0]
-    tensor = tf.constant(array)
+    with tf.device("/CPU:0"):
+        tensor = tf.constant(array)
     assert np.asarray(tensor).__array_interface__["data"][0] == address
     del array
     gc.collect()
@@ -69,7 +70,8 @@ def test_frozen_arrays_are_shared_and_kept_alive():
 
 
 def test_asarray_shares_and_is_read_only():
-    tensor = tf.constant(np.arange(10.0))
+    with tf.device("/CPU:0"):
+        tensor = tf.constant(np.arange(10.0))
     a, b = np.asarray(tensor), np.asarray(tensor)
     assert a.__array_interface__["data"][0] == b.__array_interface__["data"][0]
     assert not a.flags.writeable

@@ -11,6 +11,8 @@ import subprocess
 import xml.etree.ElementTree as xml
 
 MINUTES = 8
+# Tests of Python compare with values in full precision, and take some from JAX, which would fill the GPU.
+BESIDE_JAX = {"TANDEM_TF32": "0", "JAX_PLATFORMS": "cpu"}
 
 
 @dataclasses.dataclass
@@ -170,7 +172,8 @@ class Pytest:
         report = machine.log(path.stem).with_suffix(".xml")
         report.unlink(missing_ok=True)
         command = [machine.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={report}", path]
-        status, tail = run_logged(command, machine, path.stem, self.limit, env=machine.environment, cwd=machine.root)
+        environment = {**machine.environment, **BESIDE_JAX}
+        status, tail = run_logged(command, machine, path.stem, self.limit, env=environment, cwd=machine.root)
         return read_junit(report, path.name, status, tail, good=(0, 5))
 
 
@@ -225,7 +228,8 @@ class Keras:
         report.unlink(missing_ok=True)
         command = [machine.python, machine.root / "tools/keras-tests/run", "--only", path, "--python", machine.python]
         command += ["--package", machine.pack / "python", "--results", report]
-        status, tail = run_logged(command, machine, name, MINUTES * 60 - 20, env=machine.environment)
+        environment = {**machine.environment, **BESIDE_JAX, "KERAS_TEST_FRESH": "1"}
+        status, tail = run_logged(command, machine, name, MINUTES * 60 - 20, env=environment)
         result = Result()
         failed = {line.removeprefix("FAILED ") for line in tail.splitlines() if line.startswith("FAILED ")}
         for test, (outcome, message) in (json.loads(report.read_text()) if report.exists() else {}).items():

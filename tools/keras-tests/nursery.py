@@ -4,6 +4,9 @@ Loading Keras takes longer than most files of tests. Nothing has computed yet wh
 Tandem runs, so a child begins as a fresh process would. Reads one JSON object a line from its input: `arguments` of
 pytest, `environment`, `folder` to run in, `output` (a file) and `seconds`. Answers with the child's exit status,
 negative for a signal, or null when it was ended for taking longer.
+
+With KERAS_TEST_FRESH set, children load Keras themselves: a GPU's driver, and threads that packages start, do not
+live through a fork.
 """
 
 import gc
@@ -19,6 +22,14 @@ import time
 LOADED = ("keras_on_tandem", "keras.src.testing", "jax", "pandas", "scipy.signal", "pytest", "pytest_timeout")
 
 
+FRESH = bool(os.environ.get("KERAS_TEST_FRESH"))
+
+
+def load():
+    for name in LOADED:
+        importlib.import_module(name)
+
+
 def child(order):
     """Runs pytest and never returns."""
     os.setsid()
@@ -28,10 +39,12 @@ def child(order):
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    import pytest
-
     status = 70
     try:
+        if FRESH:
+            load()
+        import pytest
+
         status = int(pytest.main(order["arguments"]))
     finally:
         sys.stdout.flush()
@@ -57,8 +70,8 @@ def wait(pid, seconds):
 def main():
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
-    for name in LOADED:
-        importlib.import_module(name)
+    if not FRESH:
+        load()
     threads = len(list(pathlib.Path("/proc/self/task").iterdir()))
     if threads != 1:
         sys.exit(f"nursery: loading Keras started {threads - 1} threads, which a forked child would not have")

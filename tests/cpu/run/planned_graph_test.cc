@@ -68,8 +68,10 @@ int expect_peaks(const std::shared_ptr<const PlannedGraph>& planned,
     const int64_t taken =
         config::get_memory_info(d->short_name()).peak - before[number++];
     const int64_t said = planned->plan.peak_bytes(d->full_name());
+    // A real GPU hands out large buffers in whole pages.
+    const double page = d->type() == "CPU" || d->emulated() ? 0 : 2 << 20;
     EXPECT_NEAR(static_cast<double>(taken), static_cast<double>(said),
-                0.05 * static_cast<double>(said))
+                0.05 * static_cast<double>(said) + page)
         << d->full_name() << "\n"
         << explain(*planned);
     compared += said > 0;
