@@ -21,6 +21,7 @@ constexpr double kWorthMeasuringFlops = 2e5;
 constexpr int kRuns = 5;
 // Long kernels are told apart by fewer runs.
 constexpr double kEnoughUs = 20e3;
+constexpr double kNever = 1e30;
 
 std::vector<const Kernel*> candidates(const Signature& s, Platform platform) {
   std::vector<const Kernel*> list;
@@ -33,31 +34,38 @@ std::vector<const Kernel*> candidates(const Signature& s, Platform platform) {
   return list;
 }
 
-// Memory for a run with contents that cannot fail: zeros are valid indices and
-// probabilities.
+// Memory for runs with contents that cannot fail: zeros are valid indices and
+// probabilities. Candidates share it but for their workspaces, whose contents are theirs.
 struct TrialMemory {
   Device& device;
   std::vector<Ref<Buffer>> buffers;
   LeaseSet leases;
   std::vector<void*> in, out;
-  void* workspace = nullptr;
 
-  TrialMemory(const Signature& s, const Prepared& prepared, Device& d);
+  TrialMemory(const Signature& s, Device& d);
   void* zeros(size_t bytes) {
     buffers.push_back(Buffer::allocate(device, bytes));
     void* const p = leases.address(buffers.back());
     if (device.is_host()) {
       std::fill_n(static_cast<std::byte*>(p), bytes, std::byte{0});
-    } else if (bytes) {
-      const std::vector<std::byte> host(bytes);
-      device.copy(device.compute(), p, host.data(), bytes).host_wait();
+      return p;
+    }
+    // A first piece comes from the host, the rest are copies of what is there.
+    const std::vector<std::byte> host(std::min(bytes, kPiece));
+    if (!bytes) return p;
+    device.copy(device.compute(), p, host.data(), host.size()).host_wait();
+    for (size_t done = host.size(); done < bytes;) {
+      const size_t more = std::min(done, bytes - done);
+      device.copy(device.compute(), static_cast<std::byte*>(p) + done, p, more)
+          .host_wait();
+      done += more;
     }
     return p;
   }
+  static constexpr size_t kPiece = 1 << 20;
 };
 
-TrialMemory::TrialMemory(const Signature& s, const Prepared& prepared, Device& d)
-    : device(d) {
+TrialMemory::TrialMemory(const Signature& s, Device& d) : device(d) {
   for (size_t i = 0; i < s.inputs.size(); ++i) {
     const InputDef& def = s.op->input_def(static_cast<int>(i));
     const TensorInfo& t = s.inputs[i];
@@ -68,7 +76,6 @@ TrialMemory::TrialMemory(const Signature& s, const Prepared& prepared, Device& d
   for (const TensorInfo& t : s.outputs) {
     out.push_back(zeros(static_cast<size_t>(checked_bytes(t.dtype, t.shape))));
   }
-  if (prepared.workspace_bytes) workspace = zeros(prepared.workspace_bytes);
 }
 
 double since_us(std::chrono::steady_clock::time_point begin) {
@@ -78,49 +85,62 @@ double since_us(std::chrono::steady_clock::time_point begin) {
 }
 
 // Recorded work is timed as it will run: many launches in a row, without the host's part.
-double measure_native_us(const Signature& s, const Kernel& kernel,
-                         const Prepared& prepared, Device& device) {
-  const TrialMemory memory(s, prepared, device);
-  const LaunchArgs args{memory.in.data(), memory.out.data(), memory.workspace, nullptr};
-  constexpr int kLaunches = 32;
-  const auto captured = device.compute().capture([&](const StreamContext& context) {
-    LaunchArgs on = args;
-    on.stream = &context;
-    for (int i = 0; i < kLaunches; ++i) kernel.launch(prepared, on);
-  });
-  if (!captured) return 0;
-  double best = 1e30;
-  captured->launch().host_wait();
-  for (int run = 0; run < kRuns; ++run) {
-    const auto begin = std::chrono::steady_clock::now();
+// One launch tells how many are enough, and whether it can be the fastest at all: `best`
+// is what another candidate takes.
+double measure_native_us(const Kernel& kernel, const Prepared& prepared,
+                         const LaunchArgs& args, Device& device, double best) {
+  constexpr int kMostLaunches = 32;
+  constexpr double kHopeless = 4;
+  const auto run = [&](int launches, int runs) -> double {
+    const auto captured = device.compute().capture([&](const StreamContext& context) {
+      LaunchArgs on = args;
+      on.stream = &context;
+      for (int i = 0; i < launches; ++i) kernel.launch(prepared, on);
+    });
+    if (!captured) return 0;
     captured->launch().host_wait();
-    best = std::min(best, since_us(begin) / kLaunches);
-  }
-  return best;
+    double least = 1e30, sum = 0;
+    for (int i = 0; i < runs && sum < kEnoughUs; ++i) {
+      const auto begin = std::chrono::steady_clock::now();
+      captured->launch().host_wait();
+      const double took = since_us(begin);
+      least = std::min(least, took / launches);
+      sum += took;
+    }
+    return least;
+  };
+  const double once = run(1, 2);
+  if (once == 0 || once > kHopeless * best) return once;
+  const int launches =
+      static_cast<int>(std::clamp(kEnoughUs / kRuns / once, 1.0, 1.0 * kMostLaunches));
+  return run(launches, kRuns);
 }
 
 double measure_us(const Signature& s, const Kernel& kernel, const Prepared& prepared,
-                  Device& device) {
+                  TrialMemory& memory, double best) {
+  Device& device = memory.device;
+  const Ref<Buffer> scratch = Buffer::allocate(device, prepared.workspace_bytes);
+  LeaseSet lease;
+  void* const workspace = prepared.workspace_bytes ? lease.address(scratch) : nullptr;
+  const LaunchArgs args{memory.in.data(), memory.out.data(), workspace, nullptr};
   if (device.platform() != kHostPlatform) {
-    return measure_native_us(s, kernel, prepared, device);
+    return measure_native_us(kernel, prepared, args, device, best);
   }
-  const TrialMemory memory(s, prepared, device);
-  const LaunchArgs args{memory.in.data(), memory.out.data(), memory.workspace, nullptr};
   // A share of the device's threads behaves like a smaller team.
   Team share(s.threads);
   const bool whole = device.team() && device.team()->threads() == s.threads;
   Team* const team = whole ? device.team() : &share;
   CurrentTeam current(team);
   TeamToken token(team);
-  double best = 1e30, sum = 0;
+  double least = 1e30, sum = 0;
   for (int run = 0; run < kRuns && sum < kEnoughUs; ++run) {
     const auto begin = std::chrono::steady_clock::now();
     kernel.launch(prepared, args);
     const double took = since_us(begin);
-    best = std::min(best, took);
+    least = std::min(least, took);
     sum += took;
   }
-  return best;
+  return least;
 }
 
 bool worth_measuring(const Signature& s, Device& device) {
@@ -144,7 +164,8 @@ std::optional<double> kernel_us(const Signature& s, Device& device, bool measure
   if (!kernel) return std::nullopt;
   const std::string key = cost_key(s, kernel->id);
   if (const std::optional<double> us = CostStore::get().find(key)) return us;
-  const double us = measure_us(s, *kernel, *kernel->prepare(s), device);
+  TrialMemory memory(s, device);
+  const double us = measure_us(s, *kernel, *kernel->prepare(s), memory, kNever);
   CostStore::get().put(key, us);
   return us;
 }
@@ -162,21 +183,32 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure) {
   struct Timed {
     double us;
     const Kernel* kernel;
-    Ref<Prepared> prepared;
+    Ref<Prepared> prepared;  // of what was measured now
   };
   std::vector<Timed> timed;
-  bool stored = true;
+  std::optional<TrialMemory> memory;
+  double least = kNever;
   for (const Kernel* k : list) {
-    Ref<Prepared> prepared = k->prepare(s);
+    Ref<Prepared> prepared;
     const std::string key = cost_key(s, k->id);
     std::optional<double> us = CostStore::get().find(key);
     if (!us) {
-      stored = false;
-      us = measure_us(s, *k, *prepared, device);
+      if (!memory) memory.emplace(s, device);
+      try {
+        prepared = k->prepare(s);
+        us = measure_us(s, *k, *prepared, *memory, least);
+      } catch (const Error&) {
+        // A library may refuse a candidate after all: the others serve.
+        if (k == list.back() && timed.empty()) throw;
+        continue;
+      }
       CostStore::get().put(key, *us);
     }
+    least = std::min(least, *us);
     timed.push_back({*us, k, std::move(prepared)});
   }
+  const bool stored = !memory;
+  memory.reset();
   // The default wins unless another one is clearly faster.
   size_t best = 0;
   for (size_t i = 1; i < timed.size(); ++i) {
@@ -188,8 +220,10 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure) {
     others += fmt::format("{}{} {:.1f}", others.empty() ? "" : ", ", timed[i].kernel->id,
                           timed[i].us);
   }
-  return {timed[best].kernel, timed[best].prepared,
-          fmt::format("{} {:.1f} µs ({})", stored ? "stored" : "measured", timed[best].us,
+  Timed& chosen = timed[best];
+  if (!chosen.prepared) chosen.prepared = chosen.kernel->prepare(s);
+  return {chosen.kernel, chosen.prepared,
+          fmt::format("{} {:.1f} µs ({})", stored ? "stored" : "measured", chosen.us,
                       others)};
 }
 

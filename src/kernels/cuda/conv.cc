@@ -10,7 +10,7 @@
 #include "kernels/cuda/blas_product.h"
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
-#include "ops/fused_products.h"
+#include "kernels/cuda/library_conv.h"
 
 namespace tandem::cuda {
 
@@ -46,48 +46,45 @@ std::string conv_text(const nn::ConvShape& conv, DType dtype, const ConvForm& fo
 
 namespace {
 
-enum class Direction { kForward, kByInput, kByFilter };
-
-struct ConvPlan {
-  Function function, add_parts;
-  Grid grid;
-  int64_t out_elements = 0;
-  size_t element = 4;
-  size_t workspace_bytes = 0;
-  bool bias = false;
-  bool nothing = false;  // no element to compute from: zeros
-};
-
 /// Of a grid in the directions of columns and groups.
 constexpr int64_t kMostBlocks = 65535;
 
 int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
-ConvPlan plan(const Signature& s, const nn::ConvShape& conv, Direction direction,
-              const ProductEnd& end) {
-  const DType dtype = s.out().dtype;
+}  // namespace
+
+bool tiles_fit(const ConvCase& c) {
+  const nn::ConvShape& conv = c.shape;
+  return conv.groups <= kMostBlocks && conv.in_per_group() <= kMostBlocks &&
+         conv.out_per_group() <= kMostBlocks;
+}
+
+TilesPlan plan_tiles(const Signature& s, const ConvCase& c) {
+  const nn::ConvShape& conv = c.shape;
+  const ConvDirection direction = c.direction;
+  const DType dtype = c.dtype;
   CudaDevice& gpu = gpu_of(s);
   gpu.activate();
-  ConvPlan p;
+  TilesPlan p;
+  p.conv = c;
   p.element = dtype_size(dtype);
   p.out_elements = s.out().shape.num_elements();
-  p.bias = end.bias;
   if (p.out_elements == 0) return p;
   const int64_t taps = conv.taps(), in = conv.in_positions(), out = conv.out_positions();
   int64_t rows = conv.batch * out, columns = conv.out_per_group();
   int64_t inner = taps * conv.in_per_group();
   const char* entry = "forward";
-  if (direction == Direction::kByInput) {
+  if (direction == ConvDirection::kByInput) {
     rows = conv.batch * in;
     columns = conv.in_per_group();
     inner = taps * conv.out_per_group();
     entry = "by_input";
-  } else if (direction == Direction::kByFilter) {
+  } else if (direction == ConvDirection::kByFilter) {
     rows = taps * conv.in_per_group();
     inner = conv.batch * out;
     entry = "by_filter";
   }
-  if (inner == 0 && end.empty()) {
+  if (inner == 0 && c.end.empty()) {
     p.nothing = true;
     return p;
   }
@@ -96,7 +93,7 @@ ConvPlan plan(const Signature& s, const nn::ConvShape& conv, Direction direction
   form.tiles = columns <= 8 ? 1 : columns <= 16 ? 2 : 4;
   const int64_t column_tiles = up(columns, int64_t{8} * form.tiles);
   const int64_t busy = int64_t{4} * gpu.multiprocessors();
-  if (direction == Direction::kByFilter) {
+  if (direction == ConvDirection::kByFilter) {
     form.row_warps = 1;
     form.inner_warps = 8;
     // Each warp adds up at least eight steps.
@@ -112,9 +109,9 @@ ConvPlan plan(const Signature& s, const nn::ConvShape& conv, Direction direction
     form.row_warps = few ? 1 : 4;
     form.inner_warps = few ? 4 : 1;
   }
-  const std::string text = conv_text(conv, dtype, form, end);
+  const std::string text = conv_text(conv, dtype, form, c.end);
   p.function = find_function(s.device, s.op->name, text, entry);
-  if (direction == Direction::kByFilter) {
+  if (direction == ConvDirection::kByFilter) {
     p.add_parts = find_function(s.device, s.op->name, text, "add_parts");
   }
   p.grid = {.x = static_cast<unsigned>(up(rows, int64_t{16} * form.row_warps)),
@@ -124,94 +121,38 @@ ConvPlan plan(const Signature& s, const nn::ConvShape& conv, Direction direction
   return p;
 }
 
-bool is_depthwise(const Signature& s) { return s.op->name.starts_with("Depthwise"); }
-nn::ConvShape shape_of(const Signature& s, const nn::ConvAttrs& attrs, const Shape& input,
-                       const Shape& filter) {
-  return nn::conv_shape(s.op->name, attrs, is_depthwise(s), input, filter);
+void run_tiles(const TilesPlan& p, const LaunchArgs& a) {
+  if (p.out_elements == 0 || p.nothing) {
+    return fill_zeros(*a.stream, a.outputs[0],
+                      static_cast<size_t>(p.out_elements) * p.element);
+  }
+  const ConvOperands x = conv_operands(p.conv, a.inputs, a.outputs);
+  switch (p.conv.direction) {
+    case ConvDirection::kForward:
+      return launch(p.function, *a.stream, p.grid, x.input, x.filter, x.bias, x.output);
+    case ConvDirection::kByInput:
+      return launch(p.function, *a.stream, p.grid, x.filter, x.output, x.input);
+    case ConvDirection::kByFilter:
+      launch(p.function, *a.stream, p.grid, x.input, x.output, a.workspace);
+      launch(p.add_parts, *a.stream, grid_for(p.add_parts, p.out_elements), a.workspace,
+             x.filter);
+  }
 }
 
-nn::ConvShape forward_shape(const Signature& s) {
-  return shape_of(s, s.attrs.as<nn::ConvAttrs>(), s.in(0).shape, s.in(1).shape);
-}
-nn::ConvShape fused_shape(const Signature& s) {
-  return shape_of(s, s.attrs.as<FusedConvAttrs>().convolution(), s.in(0).shape,
-                  s.in(1).shape);
-}
-nn::ConvShape by_input_shape(const Signature& s) {
-  return shape_of(s, s.attrs.as<nn::ConvAttrs>(), s.out().shape, s.in(1).shape);
-}
-nn::ConvShape by_filter_shape(const Signature& s) {
-  return shape_of(s, s.attrs.as<nn::ConvAttrs>(), s.in(0).shape, s.out().shape);
-}
+namespace {
 
-bool in_grid(const nn::ConvShape& c) {
-  return c.groups <= kMostBlocks && c.in_per_group() <= kMostBlocks &&
-         c.out_per_group() <= kMostBlocks;
+bool fits(const Signature& s) {
+  const ConvCase c = conv_case(s);
+  return tiles_fit(c) && !library_is_far_better(c);
 }
-bool forward_fits(const Signature& s) { return in_grid(forward_shape(s)); }
-bool fused_fits(const Signature& s) { return in_grid(fused_shape(s)); }
-bool by_input_fits(const Signature& s) { return in_grid(by_input_shape(s)); }
-bool by_filter_fits(const Signature& s) { return in_grid(by_filter_shape(s)); }
-
-ConvPlan prepare_forward(const Signature& s) {
-  return plan(s, forward_shape(s), Direction::kForward, {});
-}
-ConvPlan prepare_fused(const Signature& s) {
-  const auto& attrs = s.attrs.as<FusedConvAttrs>();
-  return plan(s, fused_shape(s), Direction::kForward,
-              {.bias = s.inputs.size() > 2 && s.in(2).dtype != DType::kInvalid,
-               .activation = attrs.activation,
-               .alpha = attrs.alpha});
-}
-ConvPlan prepare_by_input(const Signature& s) {
-  return plan(s, by_input_shape(s), Direction::kByInput, {});
-}
-ConvPlan prepare_by_filter(const Signature& s) {
-  return plan(s, by_filter_shape(s), Direction::kByFilter, {});
-}
-
-bool zeros(const ConvPlan& p, const LaunchArgs& a) {
-  if (p.out_elements && !p.nothing) return false;
-  fill_zeros(*a.stream, a.outputs[0], static_cast<size_t>(p.out_elements) * p.element);
-  return true;
-}
-void launch_forward(const ConvPlan& p, const LaunchArgs& a) {
-  if (zeros(p, a)) return;
-  const void* bias = p.bias ? a.inputs[2] : nullptr;
-  launch(p.function, *a.stream, p.grid, a.inputs[0], a.inputs[1], bias, a.outputs[0]);
-}
-void launch_by_input(const ConvPlan& p, const LaunchArgs& a) {
-  if (zeros(p, a)) return;
-  launch(p.function, *a.stream, p.grid, a.inputs[1], a.inputs[2], a.outputs[0]);
-}
-void launch_by_filter(const ConvPlan& p, const LaunchArgs& a) {
-  if (zeros(p, a)) return;
-  launch(p.function, *a.stream, p.grid, a.inputs[0], a.inputs[2], a.workspace);
-  launch(p.add_parts, *a.stream, grid_for(p.add_parts, p.out_elements), a.workspace,
-         a.outputs[0]);
-}
+TilesPlan prepare(const Signature& s) { return plan_tiles(s, conv_case(s)); }
 
 }  // namespace
 
 void register_conv(Kernels& kernels) {
-  struct Trio {
-    const char *forward, *by_input, *by_filter;
-  };
-  for (const Trio& t :
-       {Trio{"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
-        Trio{"Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"},
-        Trio{"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
-             "DepthwiseConv2dNativeBackpropFilter"}}) {
-    const auto id = [](const char* op) { return std::string("cuda.tiles.") + op; };
-    kernels.add(make_kernel<prepare_forward, launch_forward>(t.forward, id(t.forward),
-                                                             kFloats, forward_fits));
-    kernels.add(make_kernel<prepare_by_input, launch_by_input>(t.by_input, id(t.by_input),
-                                                               kFloats, by_input_fits));
-    kernels.add(make_kernel<prepare_by_filter, launch_by_filter>(
-        t.by_filter, id(t.by_filter), kFloats, by_filter_fits));
+  for (const std::string& op : conv_ops()) {
+    kernels.add(make_kernel<prepare, run_tiles>(op, "cuda.tiles." + op, kFloats, fits));
   }
-  kernels.add(make_kernel<prepare_fused, launch_forward>(
-      "FusedConv2D", "cuda.tiles.FusedConv2D", kFloats, fused_fits));
 }
 
 }  // namespace tandem::cuda

@@ -1,10 +1,11 @@
-// The text of convolutions by tiles; see device/conv.cuh. Pure; any thread.
+// Convolutions by tiles (device/conv.cuh): their text, and plans for those who need them
+// where a library has nothing. Plans are made in prepare() and immutable; any thread.
 #pragma once
 
 #include <string>
 
-#include "kernels/cuda/product_end.h"
-#include "ops/nn_geometry.h"
+#include "kernels/cuda/conv_case.h"
+#include "kernels/cuda/program.h"
 
 namespace tandem::cuda {
 
@@ -18,5 +19,19 @@ struct ConvForm {
 
 std::string conv_text(const nn::ConvShape& conv, DType dtype, const ConvForm& form,
                       const ProductEnd& end);
+
+struct TilesPlan {
+  ConvCase conv;
+  Function function, add_parts;
+  Grid grid;
+  int64_t out_elements = 0;
+  size_t element = 4;
+  size_t workspace_bytes = 0;
+  bool nothing = false;  // no element to compute from: zeros
+};
+/// Whether a grid can have as many blocks as it needs.
+bool tiles_fit(const ConvCase& c);
+TilesPlan plan_tiles(const Signature& s, const ConvCase& c);
+void run_tiles(const TilesPlan& p, const LaunchArgs& a);
 
 }  // namespace tandem::cuda

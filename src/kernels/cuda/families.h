@@ -22,8 +22,10 @@ DTypeMask expression_dtypes(const OpDef& op);
 
 void register_attention(Kernels& kernels);
 void register_conv(Kernels& kernels);
+void register_conv_product(Kernels& kernels);
 /// Tells the device how to copy inside a recording.
 void register_cross_entropy(Kernels& kernels);
+void register_cudnn_conv(Kernels& kernels);
 void register_diag(Kernels& kernels);
 void register_elementwise(Kernels& kernels);
 void register_fused(Kernels& kernels);

@@ -15,6 +15,8 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   using namespace tandem::cuda;
   Kernels kernels;
   register_attention(kernels);
+  register_conv_product(kernels);  // defaults where they fit, in this order
+  register_cudnn_conv(kernels);
   register_conv(kernels);
   register_cross_entropy(kernels);
   register_diag(kernels);

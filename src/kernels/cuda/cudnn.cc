@@ -1,0 +1,87 @@
+#include "kernels/cuda/cudnn.h"
+
+#include <map>
+#include <memory>
+
+#include <dlfcn.h>
+
+#include "base/flags.h"
+#include "device/cuda/library.h"
+#include "tandem/error.h"
+
+namespace tandem::cuda {
+namespace {
+
+template <class F>
+void load(void* library, const std::string& file, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  if (!function) throw UnavailableError(file + " has no " + name);
+}
+
+}  // namespace
+
+CudnnApi load_cudnn(const std::string& file) {
+  void* library = open_library(file);
+  if (!library) {
+    throw UnavailableError(file +
+                           " cannot be loaded; install the package extra [cuda], or name "
+                           "its folder in TANDEM_CUDA_LIBRARY_PATH");
+  }
+  CudnnApi api;
+  decltype(&::cudnnGetVersion) version = nullptr;
+  load(library, file, "cudnnGetVersion", version);
+  api.version = version();
+  load(library, file, "cudnnCreate", api.create);
+  load(library, file, "cudnnSetStream", api.set_stream);
+  load(library, file, "cudnnGetErrorString", api.status_text);
+  load(library, file, "cudnnGetLastErrorString", api.last_error);
+  load(library, file, "cudnnBackendCreateDescriptor", api.make);
+  load(library, file, "cudnnBackendDestroyDescriptor", api.destroy);
+  load(library, file, "cudnnBackendSetAttribute", api.set);
+  load(library, file, "cudnnBackendGetAttribute", api.get);
+  load(library, file, "cudnnBackendFinalize", api.finalize);
+  load(library, file, "cudnnBackendExecute", api.execute);
+  return api;
+}
+
+const CudnnApi* find_cudnn() {
+  static const CudnnApi* const found = []() -> const CudnnApi* {
+    if (!env_bool("TANDEM_CUDNN", true)) return nullptr;
+    try {
+      return new CudnnApi(load_cudnn("libcudnn.so.9"));
+    } catch (const UnavailableError&) {
+      return nullptr;  // our own kernels serve
+    }
+  }();
+  return found;
+}
+
+const CudnnApi& cudnn() {
+  const CudnnApi* api = find_cudnn();
+  if (!api) throw UnavailableError("libcudnn.so.9 is not there");
+  return *api;
+}
+
+CudnnHandle& cudnn_handle(CudaDevice& device) {
+  static std::mutex mutex;
+  static auto* const handles = new std::map<CudaDevice*, std::unique_ptr<CudnnHandle>>;
+  std::lock_guard lock(mutex);
+  std::unique_ptr<CudnnHandle>& handle = (*handles)[&device];
+  if (!handle) {
+    device.activate();
+    auto made = std::make_unique<CudnnHandle>();
+    check_dnn(cudnn().create(&made->handle), "starting cuDNN");
+    handle = std::move(made);
+  }
+  return *handle;
+}
+
+void check_dnn(cudnnStatus_t status, const char* what) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  char why[512] = {};
+  cudnn().last_error(why, sizeof(why));
+  throw InternalError(std::string(what) + ": " + cudnn().status_text(status) +
+                      (why[0] ? std::string(" (") + why + ")" : ""));
+}
+
+}  // namespace tandem::cuda
