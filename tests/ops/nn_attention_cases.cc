@@ -188,6 +188,11 @@ void add_nn_attention_cases(CaseList& cases) {
   add_attention(cases, "nothing allowed", {1, 2, 3, 1, 1, 4, 4, {}, {1, 1, 2, 3}, {}},
                 {0, 0, 0, 1, 0, 1});
   add_attention(cases, "many blocks", {1, 70, 300, 1, 1, 4, 4, {}});
+  // Several tiles of rows on each side, the last ones not full.
+  add_attention(cases, "tiles", {1, 70, 133, 2, 1, 24, 40, {.causal = true}});
+  add_attention(
+      cases, "tiles, bias",
+      {1, 130, 67, 1, 1, 16, 8, {.heads_first = true}, {1, 1, 130, 67}, {130, 67}});
 }
 
 }  // namespace tandem::testing

@@ -33,6 +33,7 @@ CHECKS = {
     # Tests that read files beside their sources, or start programs by their place in the build, stay at home.
     "host": Programs("the plugin's host logic, and that all kernels compile", [("cuda_host_test", "-CudaDoctor.*:Nvtx.*")]),
     "device": Programs("memory, streams, captured steps and errors of the device", ["cuda_device_test"], environment=EXACT),
+    "attention": Programs("attention on tensor cores", ["cuda_attention_test"], environment={"TANDEM_TEST_NEEDS_GPU": "1"}),
     **{f"ops-{i + 1}": ops(i) for i in range(OP_PARTS)},
     "gradients": Programs("gradients of every op against the CPU", [("op_test", OP_GRADIENTS)], environment=EXACT),
     "functions": Programs(

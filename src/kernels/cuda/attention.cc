@@ -1,6 +1,8 @@
 // ScaledDotProductAttention and its gradient: floats; half precision computes in float32.
-// Kernels of our own with exact sums in a fixed order, fast for short sequences; long
-// ones want tensor cores.
+// A warp per query or key, exact sums in a fixed order: for full precision, heads that
+// the tensor-core kernels (attention_tiles.cc) do not take, and small calls.
+#include "kernels/cuda/attention.h"
+
 #include <cmath>
 
 #include <fmt/format.h>
@@ -8,7 +10,6 @@
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/program.h"
-#include "ops/nn_attention.h"
 
 namespace tandem::cuda {
 
@@ -24,26 +25,6 @@ std::string attention_text(DType dtype, int64_t size, int64_t value_size,
 
 namespace {
 
-/// As device/attention.cuh has them.
-struct Sizes {
-  int64_t batch, queries, keys, heads, key_heads;
-  int64_t mask_steps[4], bias_steps[4];
-  double scale;
-  int causal;
-};
-struct Inputs {
-  const void *q, *k, *v, *mask, *bias;
-};
-
-struct AttentionPlan {
-  Function forward, by_query, by_key;
-  Sizes sizes{};
-  bool mask = false, bias = false, scores = false;
-  size_t workspace_bytes = 0;
-};
-
-constexpr int64_t kLargest = 512;  // of a head: what a lane keeps in registers
-
 /// Steps of a tensor that broadcasts to [batch, heads, queries, keys].
 void set_steps(const Shape& shape, int64_t (&steps)[4]) {
   int64_t step = 1;
@@ -55,84 +36,100 @@ void set_steps(const Shape& shape, int64_t (&steps)[4]) {
   }
 }
 
-nn::AttentionAttrs attrs_of(const Signature& s) {
-  return s.op->name.ends_with("Grad")
-             ? nn::forward_attrs(s.attrs.as<nn::AttentionGradAttrs>())
-             : s.attrs.as<nn::AttentionAttrs>();
+}  // namespace
+
+AttentionCall attention_call(const Signature& s) {
+  AttentionCall c;
+  if (s.op->name.ends_with("Grad")) {
+    const auto& attrs = s.attrs.as<nn::AttentionGradAttrs>();
+    c.attrs = nn::forward_attrs(attrs);
+    c.scores = attrs.bias_grad;
+  } else {
+    c.attrs = s.attrs.as<nn::AttentionAttrs>();
+  }
+  c.shape = nn::attention_shape(s.op->name, c.attrs, s.in(0).shape, s.in(1).shape,
+                                s.in(2).shape);
+  c.mask = s.inputs.size() > 3 && s.in(3).dtype != DType::kInvalid;
+  c.bias = s.inputs.size() > 4 && s.in(4).dtype != DType::kInvalid;
+  AttentionSizes& sizes = c.sizes;
+  sizes.batch = c.shape.batch;
+  sizes.queries = c.shape.queries;
+  sizes.keys = c.shape.keys;
+  sizes.heads = c.shape.heads;
+  sizes.key_heads = c.shape.key_heads;
+  sizes.scale = c.attrs.scale != 0 ? c.attrs.scale
+                                   : 1 / std::sqrt(static_cast<double>(c.shape.size));
+  sizes.causal = c.attrs.causal;
+  if (c.mask) set_steps(s.in(3).shape, sizes.mask_steps);
+  if (c.bias) set_steps(s.in(4).shape, sizes.bias_steps);
+  return c;
 }
-nn::AttentionShape shape_of(const Signature& s) {
-  return nn::attention_shape(s.op->name, attrs_of(s), s.in(0).shape, s.in(1).shape,
-                             s.in(2).shape);
-}
+
+namespace {
+
+struct AttentionPlan {
+  Function forward, by_query, by_key;
+  AttentionCall call;
+  size_t workspace_bytes = 0;
+};
+
+constexpr int64_t kLargest = 512;  // of a head: what a lane keeps in registers
+/// Scores of a head up to which this may be faster than tensor cores.
+constexpr int64_t kSmall = 64 * 64;
+
 bool fits(const Signature& s) {
-  const nn::AttentionShape a = shape_of(s);
-  return a.size > 0 && a.value_size > 0 && a.size <= kLargest && a.value_size <= kLargest;
+  const nn::AttentionShape a = attention_call(s).shape;
+  return a.size > 0 && a.value_size > 0 && a.size <= kLargest &&
+         a.value_size <= kLargest &&
+         (a.queries * a.keys <= kSmall || !attention_tiles_fit(s));
 }
 
 AttentionPlan plan(const Signature& s) {
-  const nn::AttentionShape a = shape_of(s);
-  const nn::AttentionAttrs attrs = attrs_of(s);
-  AttentionPlan p;
-  p.sizes.batch = a.batch;
-  p.sizes.queries = a.queries;
-  p.sizes.keys = a.keys;
-  p.sizes.heads = a.heads;
-  p.sizes.key_heads = a.key_heads;
-  p.sizes.scale =
-      attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<double>(a.size));
-  p.sizes.causal = attrs.causal;
-  p.mask = s.inputs.size() > 3 && s.in(3).dtype != DType::kInvalid;
-  p.bias = s.inputs.size() > 4 && s.in(4).dtype != DType::kInvalid;
-  if (p.mask) set_steps(s.in(3).shape, p.sizes.mask_steps);
-  if (p.bias) set_steps(s.in(4).shape, p.sizes.bias_steps);
   gpu_of(s).activate();
+  AttentionPlan p;
+  p.call = attention_call(s);
   return p;
 }
-std::string text_of(const Signature& s) {
-  const nn::AttentionShape a = shape_of(s);
-  return attention_text(s.in(0).dtype, a.size, a.value_size, attrs_of(s).heads_first);
+std::string text_of(const Signature& s, const AttentionCall& call) {
+  return attention_text(s.in(0).dtype, call.shape.size, call.shape.value_size,
+                        call.attrs.heads_first);
 }
 AttentionPlan prepare(const Signature& s) {
   AttentionPlan p = plan(s);
-  p.forward = find_function(s.device, s.op->name, text_of(s), "attention");
+  p.forward = find_function(s.device, s.op->name, text_of(s, p.call), "attention");
   return p;
 }
 AttentionPlan prepare_grad(const Signature& s) {
   AttentionPlan p = plan(s);
-  const std::string text = text_of(s);
+  const std::string text = text_of(s, p.call);
   p.by_query = find_function(s.device, s.op->name, text, "by_query");
   p.by_key = find_function(s.device, s.op->name, text, "by_key");
-  p.scores = s.attrs.as<nn::AttentionGradAttrs>().bias_grad;
   p.workspace_bytes =
-      static_cast<size_t>(p.sizes.batch * p.sizes.heads * p.sizes.queries) *
-      (s.in(0).dtype == DType::kFloat64 ? 8 : 4);
+      static_cast<size_t>(p.call.rows()) * (s.in(0).dtype == DType::kFloat64 ? 8 : 4);
   return p;
 }
 
-Inputs inputs_of(const AttentionPlan& p, const LaunchArgs& a) {
-  return {a.inputs[0], a.inputs[1], a.inputs[2], p.mask ? a.inputs[3] : nullptr,
-          p.bias ? a.inputs[4] : nullptr};
-}
 Grid grid_of(const Function& f, int64_t rows) { return grid_for(f, rows * 32, 128); }
 
 void launch_attention(const AttentionPlan& p, const LaunchArgs& a) {
-  const int64_t rows = p.sizes.batch * p.sizes.heads * p.sizes.queries;
+  const int64_t rows = p.call.rows();
   if (rows == 0) return;
-  launch(p.forward, *a.stream, grid_of(p.forward, rows), inputs_of(p, a), a.outputs[0],
-         a.outputs[1], p.sizes);
+  launch(p.forward, *a.stream, grid_of(p.forward, rows), p.call.inputs(a), a.outputs[0],
+         a.outputs[1], p.call.sizes);
 }
 void launch_grad(const AttentionPlan& p, const LaunchArgs& a) {
-  const int64_t rows = p.sizes.batch * p.sizes.heads * p.sizes.queries;
-  const Inputs x = inputs_of(p, a);
+  const AttentionSizes& sizes = p.call.sizes;
+  const int64_t rows = p.call.rows();
+  const AttentionInputs x = p.call.inputs(a);
   if (rows > 0) {
     launch(p.by_query, *a.stream, grid_of(p.by_query, rows), x, a.inputs[5], a.inputs[6],
-           a.inputs[7], a.outputs[0], p.scores ? a.outputs[3] : nullptr, a.workspace,
-           p.sizes);
+           a.inputs[7], a.outputs[0], p.call.scores ? a.outputs[3] : nullptr, a.workspace,
+           sizes);
   }
-  const int64_t keys = p.sizes.batch * p.sizes.key_heads * p.sizes.keys;
+  const int64_t keys = sizes.batch * sizes.key_heads * sizes.keys;
   if (keys == 0) return;
   launch(p.by_key, *a.stream, grid_of(p.by_key, keys), x, a.inputs[6], a.inputs[7],
-         a.workspace, a.outputs[1], a.outputs[2], p.sizes);
+         a.workspace, a.outputs[1], a.outputs[2], sizes);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ class Kernels {
 DTypeMask expression_dtypes(const OpDef& op);
 
 void register_attention(Kernels& kernels);
+void register_attention_tiles(Kernels& kernels);
 void register_conv(Kernels& kernels);
 void register_conv_product(Kernels& kernels);
 /// Tells the device how to copy inside a recording.

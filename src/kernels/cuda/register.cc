@@ -14,6 +14,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
     tandem::KernelRegistry& registry) {
   using namespace tandem::cuda;
   Kernels kernels;
+  register_attention_tiles(kernels);  // before attention: the default where it fits
   register_attention(kernels);
   register_conv_product(kernels);  // defaults where they fit, in this order
   register_cudnn_conv(kernels);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/attention.h"
 #include "kernels/cuda/compiler.h"
 #include "kernels/cuda/conv.h"
 #include "kernels/cuda/elementwise_text.h"
@@ -24,8 +25,6 @@
 namespace tandem::cuda {
 
 std::string gather_text(size_t element, DType index);
-std::string attention_text(DType dtype, int64_t size, int64_t value_size,
-                           bool heads_first);
 std::string copy_text();
 std::string make_text(DType dtype);
 std::string norm_text(DType dtype);
@@ -280,6 +279,59 @@ TEST(Attention, EveryDtypeCompiles) {
   for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
     expect_compiles("attention", attention_text(t, 24, 40, t == DType::kFloat16));
   }
+}
+
+TEST(Attention, EveryFormOnTensorCoresCompiles) {
+  const auto expect_both = [](DType t, const AttentionForm& form, int arch) {
+    expect_compiles("forward", attention_tiles_text(t, form, false), arch);
+    expect_compiles("backward", attention_tiles_text(t, form, true), arch);
+  };
+  const AttentionForm odd{
+      .size = 24, .value_size = 7, .heads_first = true, .causal = true, .tile = 32};
+  const AttentionForm wide{.size = 128,
+                           .value_size = 128,
+                           .mask = true,
+                           .bias = true,
+                           .scores = true,
+                           .warps = 2,
+                           .tile = 16};
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32}) {
+    expect_both(t, odd, kPtxOnly);
+    expect_both(t, wide, kPtxOnly);
+  }
+  expect_both(DType::kFloat32, {}, kArch);
+  expect_both(DType::kBFloat16, odd, 80);
+}
+
+TEST(Attention, FormsFitIntoSharedMemory) {
+  AttentionCall call;
+  call.shape = {.batch = 8,
+                .queries = 1024,
+                .keys = 1024,
+                .heads = 12,
+                .key_heads = 12,
+                .size = 64,
+                .value_size = 64};
+  const auto form = [&](DType t, bool gradient, int arch, int multiprocessors = 132) {
+    return attention_form(call, t, gradient, arch, multiprocessors);
+  };
+  EXPECT_EQ(form(DType::kBFloat16, false, 90).warps, 8);
+  EXPECT_EQ(form(DType::kFloat32, false, 90).warps, 4);
+  EXPECT_EQ(form(DType::kFloat32, true, 90).tile, 64);
+  for (int64_t size : {8, 64, 128}) {
+    call.shape.size = call.shape.value_size = size;
+    for (DType t : {DType::kFloat16, DType::kFloat32}) {
+      for (const bool gradient : {false, true}) {
+        const AttentionForm small = form(t, gradient, 86);
+        EXPECT_GT(small.warps, 0) << size;
+        EXPECT_LE(attention_tiles_shared(t, small, gradient), size_t{99} * 1024) << size;
+      }
+    }
+  }
+  // Few rows: more and smaller blocks.
+  call.shape.batch = 1;
+  call.shape.queries = 128;
+  EXPECT_EQ(form(DType::kBFloat16, false, 90).warps, 2);
 }
 
 TEST(Compile, ABadProgramNamesItselfAndTheLine) {

@@ -8,7 +8,7 @@ struct Attention {
   i64 batch, queries, keys, heads, key_heads;
   i64 mask_steps[4], bias_steps[4];  // along batch, head, query, key
   double scale;
-  int causal;
+  int causal, together;
 };
 constexpr int kOwnSizes = (kSize + 31) / 32, kOwnValues = (kValueSize + 31) / 32;
 
