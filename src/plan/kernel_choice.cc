@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "op/kernel_fit.h"
+#include "op/uncaptured.h"
 #include "plan/cost_store.h"
 #include "tandem/error.h"
 #include "tensor/buffer.h"
@@ -177,7 +178,10 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure) {
                         device.full_name());
   }
   if (list.size() == 1) return {list[0], list[0]->prepare(s), "only one"};
-  if (!measure || !worth_measuring(s, device)) {
+  // Runs are timed as captures are launched; what cannot be captured has no time.
+  const bool captured = std::none_of(list.begin(), list.end(),
+                                     [](const Kernel* k) { return is_uncaptured(*k); });
+  if (!measure || !captured || !worth_measuring(s, device)) {
     return {list[0], list[0]->prepare(s), fmt::format("default of {}", list.size())};
   }
   struct Timed {

@@ -7,6 +7,7 @@
 #include "device/cpu/host_lanes.h"
 #include "device/runtime.h"
 #include "graph/states.h"
+#include "op/uncaptured.h"
 #include "plan/assignment.h"
 #include "run/executable_frame.h"
 #include "tandem/device.h"
@@ -292,13 +293,16 @@ class ExecutableBuilder {
       const bool side = e_.side_streams_[idx(planned.lane)] != nullptr;
       const bool host =
           plan_.lanes[idx(planned.lane)].kind == PlanLane::Kind::kHost && !side;
+      const Kernel* const kernel = e_.steps_[k].kernel;
+      const bool apart = !host && !side && kernel && is_uncaptured(*kernel);
       // What was given out before the run of steps began can be waited for at its
       // beginning: one launch is worth more than a start a little earlier.
       const auto early = [&](int32_t w) { return idx(w) < e_.segments_.back().begin; };
       const bool joins =
           !e_.segments_.empty() && e_.segments_.back().lane == planned.lane &&
           std::all_of(planned.waits.begin(), planned.waits.end(), early) &&
-          (host || side ? planned.waits.empty() : !copy && !e_.segments_.back().copy);
+          (host || side ? planned.waits.empty() : !copy && !e_.segments_.back().copy) &&
+          !apart && !e_.segments_.back().apart;
       if (joins) {
         for (int32_t w : planned.waits) {
           e_.segments_.back().waits.push_back(segment_of[idx(w)]);
@@ -311,6 +315,7 @@ class ExecutableBuilder {
         s.host = host;
         s.copy = copy && !host;
         s.side = side;
+        s.apart = apart;
         for (const Executable::Segment& before : e_.segments_) {
           if (before.lane == s.lane) s.first = false;
         }

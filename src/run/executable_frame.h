@@ -34,7 +34,8 @@ struct Executable::Step {
   static constexpr size_t kNoSlot = ~size_t{0};
 };
 
-/// Steps in a row on one lane: run by the host, launched as one, or a single copy.
+/// Steps in a row on one lane: run by the host, launched as one, or a single copy or
+/// kernel that cannot be captured.
 struct Executable::Segment {
   int32_t lane = 0;
   size_t begin = 0;
@@ -43,6 +44,7 @@ struct Executable::Segment {
   bool copy = false;
   bool side = false;  // on a thread of the runtime, joined before the call returns
   bool first = true;  // of its lane
+  bool apart = false;  // a step that cannot be captured
   std::vector<size_t> waits;  // segments of other lanes
 };
 

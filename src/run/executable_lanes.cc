@@ -47,7 +47,7 @@ void Executable::launch_segment(Frame& f, size_t s) {
   Stream& stream = stream_of(*lanes_[idx(segment.lane)], lane.kind);
   wait_before(f, segment, stream);
   patch_copies(f, s);
-  if (!f.captured[s] && !f.failed.load(std::memory_order_acquire)) {
+  if (!segment.apart && !f.captured[s] && !f.failed.load(std::memory_order_acquire)) {
     std::erase_if(f.copies, [s](const Frame::CapturedCopy& c) { return c.segment == s; });
     f.captured[s] = stream.capture([this, &f, &segment](const StreamContext& context) {
       run_on_stream(f, segment, context);

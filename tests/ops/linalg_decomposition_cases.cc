@@ -170,6 +170,7 @@ void add_qr(CaseList& cases, const char* name, Shape batch, int64_t rows, int64_
             bool full) {
   OpCase c{.op = "Qr", .name = name, .inputs = {matrix_input(batch, rows, columns, 1)}};
   c.attrs = Attrs(attrs_ref(linalg::QrAttrs{full}));
+  c.up_to_signs = true;
   c.dtypes = kMatrixDTypes;
   c.check_gradient = !(full && rows > columns);
   const In in = c.inputs[0];
@@ -193,6 +194,7 @@ void add_svd(CaseList& cases, const char* name, Shape batch, int64_t rows,
              int64_t columns, linalg::SvdAttrs attrs) {
   OpCase c{.op = "Svd", .name = name, .inputs = {matrix_input(batch, rows, columns, 1)}};
   c.attrs = Attrs(attrs_ref(attrs));
+  c.up_to_signs = true;
   c.dtypes = kMatrixDTypes;
   c.check_gradient = !(attrs.full_matrices && std::abs(rows - columns) > 1);
   c.grad_tolerance = 1e-4;
@@ -234,6 +236,7 @@ void add_eigh(CaseList& cases, const char* name, Shape batch, int64_t n, bool ve
   OpCase c{
       .op = "SelfAdjointEigV2", .name = name, .inputs = {matrix_input(batch, n, n, 1)}};
   c.attrs = Attrs(attrs_ref(linalg::EigAttrs{vectors}));
+  c.up_to_signs = true;
   c.dtypes = kMatrixDTypes;
   c.grad_tolerance = 1e-4;
   const In in = c.inputs[0];
@@ -327,6 +330,7 @@ void add_decomposition_cases(CaseList& cases) {
   add_cholesky(cases, "batch", {2, 3}, 3);
   add_cholesky(cases, "empty", {2}, 0);
   add_cholesky(cases, "blocked", {}, 60);
+  add_cholesky(cases, "blocked_batch", {3}, 40);
   add_cholesky_grad(cases);
   add_qr(cases, "square", {}, 4, 4, false);
   add_qr(cases, "tall", {2}, 5, 3, false);
@@ -336,6 +340,7 @@ void add_decomposition_cases(CaseList& cases) {
   add_qr(cases, "empty", {}, 3, 0, false);
   add_qr(cases, "empty_full", {2}, 3, 0, true);
   add_qr(cases, "blocked", {}, 70, 50, false);
+  add_qr(cases, "blocked_full", {2}, 45, 35, true);
   add_svd(cases, "square", {}, 4, 4, {});
   add_svd(cases, "tall", {2}, 5, 3, {});
   add_svd(cases, "wide", {2}, 3, 5, {});
@@ -343,11 +348,17 @@ void add_decomposition_cases(CaseList& cases) {
   add_svd(cases, "wide_full", {2}, 3, 4, {.full_matrices = true});
   add_svd(cases, "long_full", {}, 7, 3, {.full_matrices = true});
   add_svd(cases, "values", {2}, 3, 4, {.compute_uv = false});
+  add_svd(cases, "blocked", {2}, 40, 36, {});
+  add_svd(cases, "blocked_wide", {}, 33, 45, {});
+  add_svd(cases, "blocked_full", {}, 37, 36, {.full_matrices = true});
+  add_svd(cases, "blocked_values", {2}, 30, 40, {.compute_uv = false});
   add_svd(cases, "empty", {}, 0, 3, {});
   add_svd(cases, "empty_full", {2}, 0, 3, {.full_matrices = true});
   add_eigh(cases, "plain", {}, 4, true);
   add_eigh(cases, "batch", {2, 2}, 3, true);
   add_eigh(cases, "values", {2}, 4, false);
+  add_eigh(cases, "blocked", {2}, 40, true);
+  add_eigh(cases, "blocked_values", {}, 50, false);
   add_eigh(cases, "empty", {2}, 0, true);
   add_eig(cases, "plain", {}, 4, true);
   add_eig(cases, "batch", {3}, 3, true);
@@ -355,6 +366,7 @@ void add_decomposition_cases(CaseList& cases) {
   add_eig(cases, "empty", {}, 0, true);
   add_lu(cases, "plain", {}, 5, DType::kInt32);
   add_lu(cases, "batch", {2, 2}, 3, DType::kInt64);
+  add_lu(cases, "blocked", {2}, 140, DType::kInt32);
   add_lu(cases, "empty", {2}, 0, DType::kInt32);
 }
 

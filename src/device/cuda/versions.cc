@@ -55,6 +55,22 @@ PartVersion numbered_part(const char* name, const char* file, const char* functi
   return part;
 }
 
+/// A library that says its version part by part (libraryPropertyType 0, 1 and 2).
+PartVersion property_part(const char* name, const char* file, const char* function,
+                          const char* needed) {
+  PartVersion part{name, "", "", needed};
+  void* library = open_library(file);
+  if (!library) return part;
+  part.where = path_of_library(library);
+  part.found = "unknown version";
+  auto* ask = reinterpret_cast<int (*)(int, int*)>(dlsym(library, function));
+  int v[3] = {};
+  if (ask && !ask(0, &v[0]) && !ask(1, &v[1]) && !ask(2, &v[2])) {
+    part.found = fmt::format("{}.{}.{}", v[0], v[1], v[2]);
+  }
+  return part;
+}
+
 PartVersion compiler_part() {
   PartVersion part{"NVRTC", "", "", "13 (libnvrtc.so.13)"};
   void* library = open_library("libnvrtc.so.13");
@@ -75,6 +91,10 @@ std::vector<PartVersion> part_versions(const DriverLoad& load) {
       compiler_part(),
       numbered_part("cuBLASLt", "libcublasLt.so.13", "cublasLtGetVersion",
                     "13 (libcublasLt.so.13)"),
+      property_part("cuBLAS", "libcublas.so.13", "cublasGetProperty",
+                    "not needed: without it linear systems are solved on the CPU"),
+      property_part("cuSOLVER", "libcusolver.so.12", "cusolverGetProperty",
+                    "not needed: without it matrices are decomposed on the CPU"),
       numbered_part("cuDNN", "libcudnn.so.9", "cudnnGetVersion",
                     "not needed: convolutions are Tandem's own kernels"),
   };

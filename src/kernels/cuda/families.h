@@ -31,6 +31,7 @@ void register_diag(Kernels& kernels);
 void register_elementwise(Kernels& kernels);
 void register_fused(Kernels& kernels);
 void register_gather(Kernels& kernels);
+void register_linalg(Kernels& kernels);
 void register_make(Kernels& kernels);
 void register_matmul(Kernels& kernels);
 void register_move(Kernels& kernels);

@@ -24,6 +24,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_elementwise(kernels);
   register_fused(kernels);
   register_gather(kernels);
+  register_linalg(kernels);
   register_make(kernels);
   register_small_product(kernels);  // before matmul: the default where it fits
   register_matmul(kernels);

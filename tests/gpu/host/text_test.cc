@@ -26,6 +26,7 @@ namespace tandem::cuda {
 
 std::string gather_text(size_t element, DType index);
 std::string copy_text();
+std::string linalg_text(DType dtype);
 std::string make_text(DType dtype);
 std::string norm_text(DType dtype);
 std::string pool_text(const nn::PoolShape& pool, DType dtype);
@@ -273,6 +274,13 @@ TEST(Pools, EveryDtypeCompiles) {
     expect_compiles("pool", pool_text(pool, t));
   }
   expect_compiles("copy", copy_text(), kArch);
+}
+
+TEST(LinearAlgebra, EveryDtypeCompiles) {
+  for (DType t :
+       {DType::kFloat32, DType::kFloat64, DType::kComplex64, DType::kComplex128}) {
+    for (int arch : {75, 80, 90}) expect_compiles("linalg", linalg_text(t), arch);
+  }
 }
 
 TEST(Attention, EveryDtypeCompiles) {
