@@ -321,17 +321,33 @@ void add_transpose_cases(CaseList& cases) {
   transpose_case(cases, "identity", {2, 1, 4}, {1, 0, 2});
   transpose_case(cases, "empty", {2, 0, 4}, {2, 1, 0});
   transpose_case(cases, "large", {700, 600}, {1, 0}, {DType::kFloat32, DType::kUInt8});
-  cases.push_back({.op = "Transpose",
-                   .name = "conjugate",
-                   .inputs = {{.shape = {2, 3}}},
-                   .attrs = attrs(TransposeAttrs{{1, 0}, true}),
-                   .dtypes = {DType::kComplex64, DType::kComplex128, DType::kFloat64},
-                   .reference = [](const std::vector<Ref>& in, DType) {
-                     Ref r = mapped(in[0], {3, 2},
-                                    [](const Coord& o) { return Coord{o[1], o[0]}; });
-                     for (auto& v : r.values) v = std::conj(v);
-                     return std::vector<Ref>{r};
-                   }});
+  // Planes as GPUs turn them: with and without vectors, narrow on either side, batches.
+  const std::vector<DType> sizes = {DType::kUInt8, DType::kBFloat16, DType::kInt32,
+                                    DType::kFloat64, DType::kComplex128};
+  transpose_case(cases, "even planes", {3, 136, 2, 132}, {0, 2, 3, 1}, sizes);
+  transpose_case(cases, "odd planes", {2, 133, 71}, {0, 2, 1}, sizes);
+  transpose_case(cases, "images", {2, 41, 43, 3}, {0, 3, 1, 2}, sizes);
+  transpose_case(cases, "images back", {2, 5, 1763}, {0, 2, 1}, sizes);
+  transpose_case(cases, "heads", {2, 40, 4, 16}, {0, 2, 1, 3}, sizes);
+  transpose_case(cases, "pairs", {65, 72, 2}, {1, 0, 2}, sizes);
+  const auto conjugate = [&](const char* name, int64_t rows, int64_t cols) {
+    cases.push_back({.op = "Transpose",
+                     .name = name,
+                     .inputs = {{.shape = {rows, cols}}},
+                     .attrs = attrs(TransposeAttrs{{1, 0}, true}),
+                     .dtypes = {DType::kComplex64, DType::kComplex128, DType::kFloat64},
+                     .reference =
+                         [rows, cols](const std::vector<Ref>& in, DType) {
+                           Ref r = mapped(in[0], {cols, rows}, [](const Coord& o) {
+                             return Coord{o[1], o[0]};
+                           });
+                           for (auto& v : r.values) v = std::conj(v);
+                           return std::vector<Ref>{r};
+                         },
+                     .check_gradient = rows * cols < 100});
+  };
+  conjugate("conjugate", 2, 3);
+  conjugate("conjugate large", 68, 71);
   cases.push_back(
       {.op = "Transpose",
        .name = "strings",

@@ -1,63 +1,25 @@
 // SpaceToDepth, DepthToSpace, SpaceToBatchND, BatchToSpaceND as strided copies. Any
 // dtype.
+#include "kernels/common/block_layout.h"
 #include "kernels/cpu/array_common.h"
 #include "ops/array_common.h"
-#include "tandem/ops/array_layout.h"
 
 namespace tandem::cpu {
 
 namespace {
 
-// One copy between an image [n, h·b, w·b, c] and its blocks [n, h, w, b·b·c], whichever
-// is which.
-struct BlockDim {
-  int64_t n, image, blocks;
-};
-std::vector<BlockDim> block_dims(const Shape& image, const Shape& blocks,
-                                 const BlockAttrs& attrs) {
-  const int64_t b = attrs.block_size;
-  const Ints i = row_major(image), o = row_major(blocks);
-  if (attrs.data_format == ImageFormat::kNHWC) {
-    const int64_t c = image[3];
-    return {{image[0], i[0], o[0]},
-            {blocks[1], b * i[1], o[1]},
-            {blocks[2], b * i[2], o[2]},
-            {b, i[1], b * c},
-            {b, i[2], c},
-            {c, 1, 1}};
+template <auto kLayout>
+MovePlan prepare_blocks(const Signature& s) {
+  MovePlan plan;
+  for (const CopyLayout& c : kLayout(s)) {
+    plan.copies.emplace_back(s.in(0).dtype, c.dims, c.in_offset, c.out_offset);
   }
-  const int64_t c = image[1];
-  return {{image[0], i[0], o[0]},      {b, i[2], b * c * o[1]},
-          {b, i[3], c * o[1]},         {c, i[1], o[1]},
-          {blocks[2], b * i[2], o[2]}, {blocks[3], b * i[3], o[3]}};
-}
-MovePlan prepare_space_to_depth(const Signature& s) {
-  std::vector<CopyDim> dims;
-  for (const BlockDim& d :
-       block_dims(s.in(0).shape, s.out().shape, s.attrs.as<BlockAttrs>())) {
-    dims.push_back({d.n, d.image, d.blocks});
-  }
-  return {{StridedCopy(s.in(0).dtype, dims)}, 0};
-}
-MovePlan prepare_depth_to_space(const Signature& s) {
-  std::vector<CopyDim> dims;
-  for (const BlockDim& d :
-       block_dims(s.out().shape, s.in(0).shape, s.attrs.as<BlockAttrs>())) {
-    dims.push_back({d.n, d.blocks, d.image});
-  }
-  return {{StridedCopy(s.in(0).dtype, dims)}, 0};
+  return plan;
 }
 
 // Entry `offset` of each block, for those blocks q in which position q·block + offset -
 // edge lies inside the space.
-struct SpaceBatch {
-  Shape space,
-      batch;  // the tensor with whole spatial dimensions, and the one with blocks
-  Ints block, edges;
-  bool to_batch;
-  DType dtype;
-};
-MovePlan space_batch(const SpaceBatch& p) {
+MovePlan space_batch(const SpaceBatch& p, DType dtype) {
   const Ints s = row_major(p.space), b = row_major(p.batch);
   const int m = static_cast<int>(p.block.size());
   MovePlan plan;
@@ -72,12 +34,12 @@ MovePlan space_batch(const SpaceBatch& p) {
     if (i == m) {
       at_batch += entry * p.space[0] * b[0];
       if (p.to_batch) {
-        plan.copies.emplace_back(p.dtype, dims, at_space, at_batch);
+        plan.copies.emplace_back(dtype, dims, at_space, at_batch);
         return;
       }
       std::vector<CopyDim> back = dims;
       for (CopyDim& d : back) std::swap(d.in, d.out);
-      plan.copies.emplace_back(p.dtype, back, at_batch, at_space);
+      plan.copies.emplace_back(dtype, back, at_batch, at_space);
       return;
     }
     const auto k = static_cast<size_t>(i);
@@ -97,27 +59,24 @@ MovePlan space_batch(const SpaceBatch& p) {
   return plan;
 }
 MovePlan prepare_space_to_batch(const Signature& s) {
-  const auto& a = s.attrs.as<SpaceBatchAttrs>();
-  MovePlan plan = space_batch(
-      {s.in(0).shape, s.out().shape, a.block_shape, a.paddings, true, s.in(0).dtype});
-  for (int64_t e : a.paddings) {
+  const SpaceBatch sizes = space_to_batch_sizes(s);
+  MovePlan plan = space_batch(sizes, s.in(0).dtype);
+  for (int64_t e : sizes.edges) {
     if (e != 0) plan.zero_bytes = zeroed_bytes(s.out());
   }
   return plan;
 }
 MovePlan prepare_batch_to_space(const Signature& s) {
-  const auto& a = s.attrs.as<BatchSpaceAttrs>();
-  return space_batch(
-      {s.out().shape, s.in(0).shape, a.block_shape, a.crops, false, s.in(0).dtype});
+  return space_batch(batch_to_space_sizes(s), s.in(0).dtype);
 }
 
 }  // namespace
 
 void register_array_block_kernels(KernelRegistry& registry) {
-  registry.add(make_kernel<prepare_space_to_depth, launch_move>("SpaceToDepth",
-                                                                "cpu.space_to_depth"));
-  registry.add(make_kernel<prepare_depth_to_space, launch_move>("DepthToSpace",
-                                                                "cpu.depth_to_space"));
+  registry.add(make_kernel<prepare_blocks<space_to_depth_layout>, launch_move>(
+      "SpaceToDepth", "cpu.space_to_depth"));
+  registry.add(make_kernel<prepare_blocks<depth_to_space_layout>, launch_move>(
+      "DepthToSpace", "cpu.depth_to_space"));
   registry.add(make_kernel<prepare_space_to_batch, launch_move>("SpaceToBatchND",
                                                                 "cpu.space_to_batch"));
   registry.add(make_kernel<prepare_batch_to_space, launch_move>("BatchToSpaceND",

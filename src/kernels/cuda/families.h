@@ -22,6 +22,7 @@ DTypeMask expression_dtypes(const OpDef& op);
 
 void register_attention(Kernels& kernels);
 void register_attention_tiles(Kernels& kernels);
+void register_blocks(Kernels& kernels);
 void register_conv(Kernels& kernels);
 void register_conv_product(Kernels& kernels);
 /// Tells the device how to copy inside a recording.
@@ -34,17 +35,20 @@ void register_gather(Kernels& kernels);
 void register_linalg(Kernels& kernels);
 void register_make(Kernels& kernels);
 void register_matmul(Kernels& kernels);
+void register_mirror(Kernels& kernels);
 void register_move(Kernels& kernels);
 void register_norm(Kernels& kernels);
 void register_pool(Kernels& kernels);
 void register_random(Kernels& kernels);
 void register_reduce(Kernels& kernels);
+void register_repeat(Kernels& kernels);
 void register_scan(Kernels& kernels);
 void register_scatter(Kernels& kernels);
 void register_segment(Kernels& kernels);
 void register_small_product(Kernels& kernels);
 void register_softmax(Kernels& kernels);
 void register_sort(Kernels& kernels);
+void register_sorted_segments(Kernels& kernels);
 void register_state(Kernels& kernels);
 
 }  // namespace tandem::cuda

@@ -15,9 +15,16 @@ MovePlan prepare_copy(const Signature& s) {
       0};
 }
 
-bool plain_transpose(const Signature& s) {
-  return !(s.attrs.as<TransposeAttrs>().conjugate && is_complex(s.in(0).dtype));
+MovePlan prepare_transpose(const Signature& s) {
+  const bool conjugate =
+      s.attrs.as<TransposeAttrs>().conjugate && is_complex(s.in(0).dtype);
+  const CopyLayout c = transpose_layout(s)[0];
+  return {{StridedCopy(
+              s.device, element_of(s.in(0)), c.dims, c.in_offset, c.out_offset,
+              conjugate ? StridedCopy::Change::kConjugate : StridedCopy::Change::kNone)},
+          0};
 }
+
 template <auto kLayout>
 MovePlan prepare_move(const Signature& s) {
   MovePlan plan;
@@ -37,8 +44,8 @@ void register_move(Kernels& kernels) {
     kernels.add(make_kernel<prepare_copy, launch_move>(op, std::string("cuda.copy.") + op,
                                                        kPlain));
   }
-  kernels.add(make_kernel<prepare_move<transpose_layout>, launch_move>(
-      "Transpose", "cuda.transpose", kPlain, plain_transpose));
+  kernels.add(
+      make_kernel<prepare_transpose, launch_move>("Transpose", "cuda.transpose", kPlain));
   kernels.add(make_kernel<prepare_move<broadcast_layout>, launch_move>(
       "BroadcastTo", "cuda.broadcast_to", kPlain));
   kernels.add(make_kernel<prepare_move<broadcast_layout>, launch_move>(

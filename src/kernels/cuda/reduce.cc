@@ -52,15 +52,19 @@ size_t accumulator_bytes(const std::string& op, DType dtype) {
 
 }  // namespace
 
+std::string reducer_text(const std::string& op, DType dtype) {
+  return text_prefix(false) +
+         fmt::format("typedef {} T;\n#define OP_{}\n{}", type_text(dtype), upper(op),
+                     extremes(dtype)) +
+         std::string(device_text("logsumexp.cuh")) +
+         std::string(device_text("reducers.cuh"));
+}
+
 std::string reduce_text(const std::string& op, DType dtype, int kept, int reduced,
                         bool wide) {
-  return text_prefix(false) +
-         fmt::format(
-             "typedef {} T;\ntypedef {} I;\n#define KEPT {}\n#define REDUCED {}\n"
-             "#define OP_{}\n{}",
-             type_text(dtype), wide ? "u64" : "u32", kept, reduced, upper(op),
-             extremes(dtype)) +
-         std::string(device_text("logsumexp.cuh")) +
+  return reducer_text(op, dtype) +
+         fmt::format("typedef {} I;\n#define KEPT {}\n#define REDUCED {}\n",
+                     wide ? "u64" : "u32", kept, reduced) +
          std::string(device_text("reduce.cuh"));
 }
 
@@ -71,6 +75,7 @@ std::string arg_text(bool largest, DType dtype, DType index) {
              "#define OP_SUM\n#define OP_ARG\n#define INDEX {}\n"
              "#define BETTER(a, b) ((a) {} (b))\n",
              type_text(dtype), type_text(index), largest ? ">" : "<") +
+         std::string(device_text("reducers.cuh")) +
          std::string(device_text("reduce.cuh"));
 }
 

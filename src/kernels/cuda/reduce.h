@@ -23,6 +23,8 @@ ReducePlan plan_reduction(Device* device, const std::string& op, DType dtype,
                           const Shape& shape, std::span<const bool> reduced);
 void run_reduction(const ReducePlan& plan, const LaunchArgs& a);
 
+/// T and a reducer by the op's name, for programs that combine elements in their own way.
+std::string reducer_text(const std::string& op, DType dtype);
 /// The text of a reduction program.
 std::string reduce_text(const std::string& op, DType dtype, int kept, int reduced,
                         bool wide);

@@ -18,6 +18,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_attention(kernels);
   register_conv_product(kernels);  // defaults where they fit, in this order
   register_cudnn_conv(kernels);
+  register_blocks(kernels);
   register_conv(kernels);
   register_cross_entropy(kernels);
   register_diag(kernels);
@@ -28,16 +29,19 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_make(kernels);
   register_small_product(kernels);  // before matmul: the default where it fits
   register_matmul(kernels);
+  register_mirror(kernels);
   register_move(kernels);
   register_norm(kernels);
   register_pool(kernels);
   register_random(kernels);
   register_reduce(kernels);
+  register_repeat(kernels);
   register_scan(kernels);
   register_scatter(kernels);
   register_segment(kernels);
   register_softmax(kernels);
   register_sort(kernels);
+  register_sorted_segments(kernels);
   register_state(kernels);
   registry.add_all(kernels.take());
 }

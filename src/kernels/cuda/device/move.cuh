@@ -1,6 +1,7 @@
-// out[o(i)] = in[i(i)] over a box: E (element type), I (index type), RANK and the offsets
-// come before this text. Words: in, out, n, in offset, out offset, dims, in steps, out
-// steps. Neighbouring threads write neighbouring elements.
+// out[o(i)] = in[i(i)] over a box: E (element type), I (index type), RANK and moved()
+// (what happens to an element on its way) come before this text. Words: in, out, n, in
+// offset, out offset, dims, in steps, out steps. Neighbouring threads write neighbouring
+// elements.
 struct Args {
   u64 w[5 + 3 * RANK];
 };
@@ -22,6 +23,6 @@ extern "C" __global__ void __launch_bounds__(256) move(const Args a) {
       from += (i64)c * (i64)a.w[5 + RANK + d];
       to += (i64)c * (i64)a.w[5 + 2 * RANK + d];
     }
-    out[to] = in[from];
+    out[to] = moved(in[from]);
   }
 }
