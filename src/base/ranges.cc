@@ -4,6 +4,8 @@ namespace tandem::ranges {
 
 std::atomic<const Sink*> detail::sink{nullptr};
 
-void set_sink(const Sink* sink) { detail::sink.store(sink, std::memory_order_relaxed); }
+const Sink* set_sink(const Sink* sink) {
+  return detail::sink.exchange(sink, std::memory_order_relaxed);
+}
 
 }  // namespace tandem::ranges

@@ -15,8 +15,9 @@ struct Sink {
 namespace detail {
 extern std::atomic<const Sink*> sink;
 }
-/// The sink must live as long as the process; null: none. Not while ranges are open.
-void set_sink(const Sink* sink);
+/// The sink must live as long as the process; null: none. Ranges that are open keep
+/// theirs. Returns the one before.
+const Sink* set_sink(const Sink* sink);
 
 class Range {
  public:

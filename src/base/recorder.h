@@ -11,7 +11,8 @@
 
 namespace tandem::recorder {
 
-enum class Kind : uint8_t { kOp, kCopy, kAlloc, kFree, kWait, kPlan, kMark };
+/// kActivity: what a device says that it did, and when (base/recording_source.h).
+enum class Kind : uint8_t { kOp, kCopy, kAlloc, kFree, kWait, kPlan, kMark, kActivity };
 
 struct Event {
   Kind kind;
@@ -21,8 +22,8 @@ struct Event {
   int64_t end_ns;
   int64_t bytes;
   uint64_t thread;
-  /// Static storage, may be null: of an op, the line of the user's program; of a mark,
-  /// its values as "name=value" lines.
+  /// Static storage, may be null: of an op, the line of the user's program; of a mark
+  /// or an activity, its values as "name=value" lines.
   const char* detail;
 };
 

@@ -10,6 +10,13 @@
 
 namespace tandem {
 
+/// What a step is called in a recording of what the device did. Strings live as long as
+/// the process; the line of the user's program may be null.
+struct StepLabel {
+  const char* name = "";
+  const char* site = nullptr;
+};
+
 class CaptureSession {
  public:
   /// Of this thread; null while nothing is recorded, or by a device that has none.
@@ -17,7 +24,7 @@ class CaptureSession {
 
   /// What is enqueued until end() comes after these steps of the session, and after no
   /// others. Steps are numbered from 0 in the order in which they begin.
-  virtual void begin(std::span<const int32_t> after) = 0;
+  virtual void begin(std::span<const int32_t> after, StepLabel label) = 0;
   virtual void end() = 0;
   /// A copy inside the device, as part of the step under way. Copies are numbered from 0.
   virtual int32_t copy(void* to, const void* from, size_t bytes) = 0;

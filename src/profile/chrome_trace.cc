@@ -42,7 +42,8 @@ class TraceWriter {
       for (const recorder::Event* e : lanes[i].events) add(*e, pid, tid);
     }
     add_memory();
-    const json all = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}};
+    json all = {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events_)}};
+    if (!state_.notes.empty()) all["otherData"] = {{"notes", state_.notes}};
     return all.dump(-1, ' ', false, json::error_handler_t::replace);
   }
 
@@ -59,7 +60,7 @@ class TraceWriter {
   void add(const recorder::Event& e, int64_t pid, int64_t tid) {
     json args = json::object();
     if (e.bytes) args["bytes"] = e.bytes;
-    if (e.detail && e.kind != recorder::Kind::kMark) args["source"] = e.detail;
+    if (const char* source = profile::source_of(e)) args["source"] = source;
     for (const auto& [name, value] : profile::values_of(e)) args[name] = value_of(value);
     json made = {{"ph", "X"},
                  {"name", e.name},

@@ -1,6 +1,7 @@
 #include "profile/lanes.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,32 @@ std::pair<std::string, std::string> split(const std::string& lane) {
   const size_t slash = lane.find('/');
   if (slash == std::string::npos) return {lane, ""};
   return {lane.substr(0, slash), lane.substr(slash + 1)};
+}
+
+/// Rows of streams that did several things at once.
+class Overlaps {
+ public:
+  /// The first row of the lane that is free when the event begins, from 0.
+  size_t row(const recorder::Event& e) {
+    std::vector<int64_t>& ends = ends_[e.lane];
+    size_t at = 0;
+    while (at < ends.size() && ends[at] > e.begin_ns) ++at;
+    if (at == ends.size()) ends.push_back(0);
+    ends[at] = e.end_ns;
+    return at;
+  }
+
+ private:
+  std::map<std::string, std::vector<int64_t>> ends_;
+};
+
+/// Devices that say themselves what they did and when.
+std::set<std::string> reporting_devices(const Profile::State& state) {
+  std::set<std::string> devices;
+  for (const recorder::Event& e : state.events) {
+    if (e.kind == recorder::Kind::kActivity) devices.insert(split(e.lane).first);
+  }
+  return devices;
 }
 
 std::string row_name(const recorder::Event& e, const std::string& stream) {
@@ -35,12 +62,20 @@ std::string row_name(const recorder::Event& e, const std::string& stream) {
 
 std::vector<Lane> lanes_of(const Profile::State& state) {
   std::map<std::pair<std::string, std::string>, Lane> lanes;
+  const std::set<std::string> reporting = reporting_devices(state);
+  Overlaps overlaps;
   for (const recorder::Event& e : state.events) {
     if (e.kind == recorder::Kind::kAlloc || e.kind == recorder::Kind::kFree) continue;
     const bool mark = e.kind == recorder::Kind::kMark;
     const auto [device, stream] = split(e.lane);
     const std::string owner = mark ? kProgram : device;
-    const std::string name = row_name(e, stream);
+    std::string name = row_name(e, stream);
+    if (e.kind == recorder::Kind::kActivity) {
+      if (const size_t row = overlaps.row(e)) name += fmt::format(" ({})", row + 1);
+    } else if (reporting.contains(device) && name == stream) {
+      // The host's side of it: the stream's own row has what really happened.
+      name = "enqueued on " + stream;
+    }
     // The program comes first: it says what the rest is for.
     Lane& lane = lanes[{(mark ? "0" : "1") + owner, name}];
     lane.device = owner;
@@ -52,9 +87,19 @@ std::vector<Lane> lanes_of(const Profile::State& state) {
   return result;
 }
 
+namespace {
+bool has_values(const recorder::Event& event) {
+  return event.kind == recorder::Kind::kMark || event.kind == recorder::Kind::kActivity;
+}
+}  // namespace
+
+const char* source_of(const recorder::Event& event) {
+  return has_values(event) ? nullptr : event.detail;
+}
+
 std::vector<std::pair<std::string, std::string>> values_of(const recorder::Event& event) {
   std::vector<std::pair<std::string, std::string>> values;
-  if (event.kind != recorder::Kind::kMark || !event.detail) return values;
+  if (!has_values(event) || !event.detail) return values;
   const std::string text = event.detail;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -69,7 +114,7 @@ std::vector<std::pair<std::string, std::string>> values_of(const recorder::Event
 
 const char* kind_name(recorder::Kind kind) {
   static constexpr const char* kNames[] = {"op",   "copy", "alloc", "free",
-                                           "wait", "plan", "mark"};
+                                           "wait", "plan", "mark",  "activity"};
   return kNames[static_cast<size_t>(kind)];
 }
 

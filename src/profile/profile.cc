@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/recorder.h"
+#include "base/recording_source.h"
 #include "device/runtime.h"
 #include "profile/lanes.h"
 #include "tandem/device.h"
@@ -68,6 +69,7 @@ void start_profile() {
   s.state->start_ns = recorder::now_ns();
   s.state->wall_start_ns = wall_ns();
   recorder::start();
+  for (recorder::Source* source : recorder::sources()) source->start();
 }
 
 Profile stop_profile() {
@@ -79,6 +81,11 @@ Profile stop_profile() {
   }
   // Work that devices have been given belongs to the recording.
   if (Runtime::get().initialized()) synchronize();
+  for (recorder::Source* source : recorder::sources()) {
+    if (std::string note = source->stop(); !note.empty()) {
+      s.state->notes.push_back(std::move(note));
+    }
+  }
   recorder::stop();
   auto state = std::make_shared<Profile::State>(std::move(*s.state));
   s.state.reset();

@@ -1,5 +1,5 @@
 // The XSpace message of TensorBoard's profile page: a plane for each device, lines with
-// events, names and values of events in tables of the plane.
+// events, names and values of events in tables of the plane; notes are its warnings.
 #include <charconv>
 
 #include <unistd.h>
@@ -67,8 +67,8 @@ class PlaneWriter {
     message.integer(2, (e.begin_ns - state_.start_ns) * kPicosPerNano);
     message.integer(3, (e.end_ns - e.begin_ns) * kPicosPerNano);
     if (e.bytes) message.message(4, stat("bytes", std::to_string(e.bytes)));
-    if (e.detail && e.kind != recorder::Kind::kMark) {
-      message.message(4, stat("source", e.detail));
+    if (const char* source = profile::source_of(e)) {
+      message.message(4, stat("source", source));
     }
     for (const auto& [name, value] : profile::values_of(e)) {
       message.message(4, stat(name, value));
@@ -113,6 +113,7 @@ std::string Profile::xspace() const {
   }
   WireMessage space;
   for (auto& [name, plane] : planes) space.message(1, plane.finish());
+  for (const std::string& note : state_->notes) space.text(3, note);
   char host[256] = {};
   space.text(4, gethostname(host, sizeof host - 1) == 0 ? host : "localhost");
   return space.bytes();

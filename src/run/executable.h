@@ -80,6 +80,7 @@ class Executable {
                            const LaunchArgs& args, const char* lane = nullptr);
   void run_copy(Frame& frame, size_t segment);
   void launch_segment(Frame& frame, size_t segment);
+  TimePoint run_one_by_one(Frame& frame, const Segment& segment, Stream& stream);
   void forget_captured(Frame& frame);
   void patch_copies(Frame& frame, size_t segment);
   std::vector<std::vector<int32_t>> step_order(const Frame& frame,

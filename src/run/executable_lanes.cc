@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/denormals.h"
+#include "base/flags.h"
 #include "base/ranges.h"
 #include "base/recorder.h"
 #include "device/capture_session.h"
@@ -29,6 +30,12 @@ Stream& stream_of(Device& device, PlanLane::Kind kind) {
       return device.compute();
   }
 }
+
+// A device that runs steps on threads of the host names the failing one anyway.
+bool one_by_one(const Device& device) {
+  static const bool asked = env_bool("TANDEM_SYNC", false);
+  return asked && device.platform() != kHostPlatform;
+}
 }  // namespace
 
 void Executable::wait_before(Frame& f, const Segment& segment, Stream& stream) {
@@ -47,6 +54,10 @@ void Executable::launch_segment(Frame& f, size_t s) {
   Stream& stream = stream_of(*lanes_[idx(segment.lane)], lane.kind);
   wait_before(f, segment, stream);
   patch_copies(f, s);
+  if (one_by_one(*lanes_[idx(segment.lane)])) {
+    f.done[s] = f.lane_end[idx(segment.lane)] = run_one_by_one(f, segment, stream);
+    return;
+  }
   if (!segment.apart && !f.captured[s] && !f.failed.load(std::memory_order_acquire)) {
     std::erase_if(f.copies, [s](const Frame::CapturedCopy& c) { return c.segment == s; });
     f.captured[s] = stream.capture([this, &f, &segment](const StreamContext& context) {
@@ -61,6 +72,25 @@ void Executable::launch_segment(Frame& f, size_t s) {
         [this, &f, &segment](const StreamContext& c) { run_on_stream(f, segment, c); });
   }
   f.lane_end[idx(segment.lane)] = f.done[s];
+}
+
+// TANDEM_SYNC=1: the step that fails throws at the call, and is named.
+TimePoint Executable::run_one_by_one(Frame& f, const Segment& segment, Stream& stream) {
+  TimePoint done;
+  for (size_t k = segment.begin; k < segment.end; ++k) {
+    Segment one = segment;
+    one.begin = k;
+    one.end = k + 1;
+    done = stream.submit(
+        [this, &f, &one](const StreamContext& c) { run_on_stream(f, one, c); });
+    if (auto e = stream.take_error()) std::rethrow_exception(e);
+    try {
+      done.host_wait();
+    } catch (...) {
+      rethrow_at(graph_.node(steps_[k].node));
+    }
+  }
+  return done;
 }
 
 void Executable::forget_captured(Frame& f) {
@@ -111,7 +141,7 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
     if (team) token.emplace(team);
     for (; k < segment.end; ++k) {
       const Step& step = steps_[k];
-      if (session) session->begin(order[k - segment.begin]);
+      if (session) session->begin(order[k - segment.begin], {step.name, step.site});
       if (step.kind == Step::Kind::kCopy) {
         void *const to = f.table[step.out], *const from = f.table[step.in];
         const size_t bytes = copy_bytes(step);

@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include "base/flags.h"
+#include "device/cuda/activity.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/library.h"
 #include "device/cuda/nvtx.h"
@@ -77,6 +78,7 @@ extern "C" __attribute__((visibility("default"))) tandem::Backend* tandem_backen
   if (abi != tandem::kBackendAbi) return nullptr;
   static auto* const backend = [] {
     tandem::cuda::start_nvtx();
+    tandem::recorder::add_source(&tandem::cuda::ActivityRecording::get());
     return new tandem::cuda::CudaBackend;
   }();
   return backend;

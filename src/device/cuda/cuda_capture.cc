@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "base/flags.h"
+#include "base/recorder.h"
 #include "device/capture_session.h"
+#include "device/cuda/activity.h"
+#include "device/cuda/captured_nodes.h"
 #include "device/cuda/copy_kernel.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_stream.h"
@@ -23,6 +26,8 @@ std::atomic<FindCopyKernel> found_copy_kernel{nullptr};
 struct CopyNode {
   CUgraphNode node = nullptr;
   CopyKernel kernel;
+  void* to = nullptr;
+  const void* from = nullptr;
   uint64_t bytes = 0;
 };
 
@@ -42,11 +47,12 @@ class CudaSession final : public CaptureSession {
  public:
   CudaSession(CudaDevice& device, CUstream stream) : device_(device), stream_(stream) {}
 
-  void begin(std::span<const int32_t> after) override {
+  void begin(std::span<const int32_t> after, StepLabel label) override {
+    steps_.push_back({label, {}});
     if (serial()) return;
     std::vector<CUgraphNode> nodes;
     for (int32_t step : after) {
-      const auto& last = ends_[static_cast<size_t>(step)];
+      const auto& last = steps_[static_cast<size_t>(step)].ends;
       nodes.insert(nodes.end(), last.begin(), last.end());
     }
     std::sort(nodes.begin(), nodes.end());
@@ -56,11 +62,13 @@ class CudaSession final : public CaptureSession {
                                                      CU_STREAM_SET_CAPTURE_DEPENDENCIES),
           "ordering captured work");
   }
-  void end() override { ends_.push_back(last_nodes()); }
+  void end() override { steps_.back().ends = last_nodes(); }
 
   int32_t copy(void* to, const void* from, size_t bytes) override {
     CopyNode copy;
     copy.kernel = copy_kernel(device_, bytes);
+    copy.to = to;
+    copy.from = from;
     copy.bytes = bytes;
     void* arguments[] = {&to, &from, &copy.bytes};
     check(driver().cuLaunchKernel(copy.kernel.function, copy.kernel.blocks, 1, 1,
@@ -73,6 +81,7 @@ class CudaSession final : public CaptureSession {
   }
 
   std::vector<CopyNode> take_copies() { return std::move(copies_); }
+  std::vector<CapturedStep> take_steps() { return std::move(steps_); }
 
  private:
   static bool serial() {
@@ -92,7 +101,7 @@ class CudaSession final : public CaptureSession {
 
   CudaDevice& device_;
   CUstream stream_;
-  std::vector<std::vector<CUgraphNode>> ends_;  // by step
+  std::vector<CapturedStep> steps_;
   std::vector<CopyNode> copies_;
 };
 
@@ -109,8 +118,12 @@ CopyKernel copy_kernel(CudaDevice& device, size_t bytes) {
 class CudaCaptured final : public Captured, public CapturedCopies {
  public:
   CudaCaptured(CudaStream& stream, CudaDevice& device, CUgraph graph,
-               std::vector<CopyNode> copies)
-      : stream_(stream), device_(device), graph_(graph), copies_(std::move(copies)) {
+               std::vector<CopyNode> copies, std::vector<CapturedStep> steps)
+      : stream_(stream),
+        device_(device),
+        graph_(graph),
+        copies_(std::move(copies)),
+        steps_(std::move(steps)) {
     if (const CUresult made = driver().cuGraphInstantiate(&exec_, graph_, 0)) {
       driver().cuGraphDestroy(graph_);
       check(made, "making a captured step");
@@ -124,16 +137,30 @@ class CudaCaptured final : public Captured, public CapturedCopies {
     driver().cuGraphDestroy(graph_);
   }
   TimePoint launch() override {
+    const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
+    if (begin) name_nodes();
     const TimePoint point = stream_.submit([this](const StreamContext& context) {
       check(driver().cuGraphLaunch(exec_, static_cast<CUstream>(context.native)),
             "launching a captured step");
     });
     last_ = point.sequence;
+    if (begin) {
+      recorder::record(recorder::Kind::kPlan, "captured step",
+                       recorder::intern(stream_.lane()), begin, recorder::now_ns(), 0);
+    }
     return point;
   }
   void set_copy(int32_t number, void* to, const void* from) override {
     CopyNode& copy = copies_[static_cast<size_t>(number)];
-    void* arguments[] = {&to, &from, &copy.bytes};
+    copy.to = to;
+    copy.from = from;
+    device_.activate();
+    tell(copy);
+  }
+
+ private:
+  void tell(CopyNode& copy) {
+    void* arguments[] = {&copy.to, &copy.from, &copy.bytes};
     CUDA_KERNEL_NODE_PARAMS params{};
     params.func = copy.kernel.function;
     params.gridDimX = copy.kernel.blocks;
@@ -141,17 +168,39 @@ class CudaCaptured final : public Captured, public CapturedCopies {
     params.blockDimX = copy.kernel.threads;
     params.blockDimY = params.blockDimZ = 1;
     params.kernelParams = arguments;
-    device_.activate();
     check(driver().cuGraphExecKernelNodeSetParams(exec_, copy.node, &params),
           "giving a captured copy its addresses");
   }
 
- private:
+  /// Tells a recording of the GPU's work which nodes are which steps. Nodes of the
+  /// executable graph have numbers of their own, which are told only while it is made: it
+  /// is made again, once.
+  void name_nodes() {
+    ActivityRecording& recording = ActivityRecording::get();
+    const uint32_t number = recording.number();
+    if (number == 0 || number == named_in_) return;
+    named_in_ = number;
+    if (names_.empty()) {
+      stream_.wait_quietly(last_);
+      device_.activate();
+      CUgraphExec fresh = nullptr;
+      names_ = recording.number_nodes(label_nodes(steps_), [&] {
+        check(driver().cuGraphInstantiate(&fresh, graph_, 0), "making a captured step");
+      });
+      driver().cuGraphExecDestroy(std::exchange(exec_, fresh));
+      for (CopyNode& copy : copies_) tell(copy);
+    }
+    recording.add_nodes(names_);
+  }
+
   CudaStream& stream_;
   CudaDevice& device_;
   CUgraph graph_;  // names the nodes
   CUgraphExec exec_ = nullptr;
   std::vector<CopyNode> copies_;
+  std::vector<CapturedStep> steps_;
+  NumberedNodes names_;    // of the executable graph's nodes, once somebody asked
+  uint32_t named_in_ = 0;  // the recording that knows them
   uint64_t last_ = 0;
 };
 
@@ -167,16 +216,18 @@ std::unique_ptr<Captured> CudaStream::capture(
         "beginning a capture");
   r.open = true;
   std::vector<CopyNode> copies;
+  std::vector<CapturedStep> steps;
   {
     CudaSession session(device, r.stream);
     const ProgrammaticLaunches launches(true);
     task(context(r.stream));
     copies = session.take_copies();
+    steps = session.take_steps();
   }
   r.open = false;
   check(api.cuStreamEndCapture(r.stream, &r.graph), "ending a capture");
   return std::make_unique<CudaCaptured>(*this, device, std::exchange(r.graph, nullptr),
-                                        std::move(copies));
+                                        std::move(copies), std::move(steps));
 }
 
 }  // namespace tandem::cuda

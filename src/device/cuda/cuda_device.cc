@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/recorder.h"
+#include "device/cuda/activity.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -48,6 +49,16 @@ CudaDevice* device_of(const void* address) {
     if (static_cast<CudaAllocator&>(device->allocator()).holds(address)) return device;
   }
   return nullptr;
+}
+
+std::vector<CudaDevice*> open_devices() {
+  Devices& all = devices();
+  std::lock_guard lock(all.mutex);
+  std::vector<CudaDevice*> open;
+  for (CudaDevice* device : all.list) {
+    if (device->is_open()) open.push_back(device);
+  }
+  return open;
 }
 
 CudaDevice::CudaDevice(Options options)
@@ -97,6 +108,8 @@ void CudaDevice::open() {
   check(api.cuMemcpyHtoDAsync(flags_, &flags, sizeof(flags), compute_.native()),
         "preparing error reports");
   check(api.cuStreamSynchronize(compute_.native()), "preparing error reports");
+  is_open_ = true;
+  ActivityRecording::get().opened(*this);
 }
 
 void CudaDevice::activate() {

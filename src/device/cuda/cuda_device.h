@@ -42,12 +42,15 @@ class CudaDevice final : public Device {
   void activate();
   /// The same without throwing: false when the device is lost or the process exits.
   bool enter() noexcept;
+  /// Its context and streams have been made.
+  bool is_open() const { return is_open_ && !shut_; }
   /// The GPU cannot go on (a kernel touched memory it must not, the GPU fell off the
   /// bus): every later use throws.
   void lost(CUresult result, const std::string& where);
   /// Throws what a kernel has reported, once; what made the device unusable, always.
   void throw_reported();
 
+  CUdevice native() const { return options_.device; }
   int arch() const { return options_.arch; }
   int multiprocessors() const { return multiprocessors_; }
   CUcontext context() const { return context_; }
@@ -66,7 +69,7 @@ class CudaDevice final : public Device {
   Report* reported_ = nullptr;  // mapped host memory
   int multiprocessors_ = 1;
   std::once_flag opened_;
-  std::atomic<bool> shut_{false};
+  std::atomic<bool> is_open_{false}, shut_{false};
   std::mutex mutex_;  // lost_, reading and clearing reports
   std::exception_ptr lost_;
   std::atomic<bool> is_lost_{false};
@@ -77,5 +80,7 @@ class CudaDevice final : public Device {
 
 /// The GPU that holds an address, or null for host memory.
 CudaDevice* device_of(const void* address);
+/// GPUs whose context has been made.
+std::vector<CudaDevice*> open_devices();
 
 }  // namespace tandem::cuda

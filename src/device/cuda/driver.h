@@ -18,7 +18,8 @@ namespace tandem::cuda {
   X(cuStreamWaitEvent) X(cuStreamBeginCapture) X(cuStreamEndCapture)                     \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery)                    \
   X(cuStreamGetCaptureInfo) X(cuStreamUpdateCaptureDependencies)                         \
-  X(cuGraphExecKernelNodeSetParams) X(cuGraphNodeGetType) X(cuLaunchKernelEx)            \
+  X(cuGraphExecKernelNodeSetParams) X(cuGraphNodeGetType) X(cuGraphNodeGetDependencies)  \
+  X(cuLaunchKernelEx)                                                                    \
   X(cuEventSynchronize) X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphDestroy)         \
   X(cuGraphExecDestroy) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemCreate)        \
   X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)                            \

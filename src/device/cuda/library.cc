@@ -40,9 +40,11 @@ std::vector<std::string> library_places() {
     if (const auto home = env_string(variable)) {
       places.push_back(*home + "/lib64");
       places.push_back(*home + "/lib");
+      places.push_back(*home + "/extras/CUPTI/lib64");
     }
   }
-  for (const char* standard : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"}) {
+  for (const char* standard : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib",
+                               "/usr/local/cuda/extras/CUPTI/lib64"}) {
     places.emplace_back(standard);
   }
   return places;

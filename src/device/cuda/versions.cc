@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "device/cuda/cupti.h"
 #include "device/cuda/library.h"
 #include "device/cuda/probe.h"
 
@@ -71,6 +72,22 @@ PartVersion property_part(const char* name, const char* file, const char* functi
   return part;
 }
 
+/// Profiles without it have the times at which work was enqueued.
+PartVersion profiler_part() {
+  PartVersion part{"CUPTI", "", "",
+                   "not needed: for the GPU's own times in profiles (libcupti.so.13)"};
+  void* library = open_library(kCuptiLibrary);
+  if (!library) return part;
+  part.where = path_of_library(library);
+  part.found = "unknown version";
+  uint32_t v = 0;
+  auto* ask = reinterpret_cast<int (*)(uint32_t*)>(dlsym(library, "cuptiGetVersion"));
+  // 130001: CUDA 13.0, its second CUPTI.
+  if (ask && ask(&v) == 0)
+    part.found = fmt::format("{}.{}.{}", v / 10000, v / 100 % 100, v % 100);
+  return part;
+}
+
 PartVersion compiler_part() {
   PartVersion part{"NVRTC", "", "", "13 (libnvrtc.so.13)"};
   void* library = open_library("libnvrtc.so.13");
@@ -97,6 +114,7 @@ std::vector<PartVersion> part_versions(const DriverLoad& load) {
                     "not needed: without it matrices are decomposed on the CPU"),
       numbered_part("cuDNN", "libcudnn.so.9", "cudnnGetVersion",
                     "not needed: convolutions are Tandem's own kernels"),
+      profiler_part(),
   };
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/recorder.h"
+#include "base/recording_source.h"
 #include "support/alone.h"
 #include "support/temporary_folder.h"
 #include "tandem/device.h"
@@ -107,6 +108,56 @@ ALONE_TEST(Profile, DevicesAndCopiesHaveLanes, {{"TANDEM_EMULATE_GPUS", "1"}}) {
   EXPECT_EQ(ops[0]["pid"], copies[0]["pid"]);
   EXPECT_NE(ops[0]["tid"], copies[0]["tid"]);
   EXPECT_NE(profile.xspace().find("/device:GPU:0"), std::string::npos);
+}
+
+// A device that says itself what it did: rows that nest, and the host's side apart.
+TEST(Profile, ActivitiesOfADeviceHaveTheStreamsRows) {
+  struct Pretended final : recorder::Source {
+    void start() override { ++starts; }
+    std::string stop() override {
+      if (!at) return {};
+      using recorder::Kind;
+      const auto add = [this](const char* name, int64_t begin, int64_t end) {
+        recorder::record(Kind::kActivity, name, "NPU:0/compute", at + begin, at + end, 0,
+                         "op=Add\nregisters=32\n");
+      };
+      recorder::record(Kind::kOp, "Add", "NPU:0/compute", at, at + 5, 0, "program.cc:3");
+      add("first", 10, 50);
+      add("second", 30, 60);  // runs beside the first
+      add("third", 55, 70);
+      return "half of it is missing: it was pretended";
+    }
+    int starts = 0;
+    int64_t at = 0;
+  };
+  static Pretended source;
+  recorder::add_source(&source);
+  source.at = recorder::now_ns() + 1'000'000;
+  start_profile();
+  EXPECT_EQ(source.starts, 1);
+  const Profile profile = stop_profile();
+  source.at = 0;  // silent from now on
+  const json trace = json::parse(profile.chrome_trace());
+  std::map<int64_t, std::string> rows;
+  std::map<std::string, std::string> row_of;
+  for (const json& e : trace.at("traceEvents")) {
+    if (e["name"] == "thread_name") rows[e["tid"].get<int64_t>()] = e["args"]["name"];
+  }
+  for (const json& e : trace.at("traceEvents")) {
+    if (e["ph"] == "X") {
+      row_of[e["name"].get<std::string>()] = rows.at(e["tid"].get<int64_t>());
+    }
+  }
+  EXPECT_EQ(row_of["first"], "compute");
+  EXPECT_EQ(row_of["second"], "compute (2)");
+  EXPECT_EQ(row_of["third"], "compute");
+  EXPECT_EQ(row_of["Add"], "enqueued on compute");
+  const json first = events_named(profile, "first");
+  EXPECT_EQ(first[0]["args"], json({{"op", "Add"}, {"registers", 32}}));
+  EXPECT_EQ(first[0]["cat"], "activity");
+  EXPECT_EQ(trace.at("otherData").at("notes"),
+            json({"half of it is missing: it was pretended"}));
+  EXPECT_NE(profile.xspace().find("half of it is missing"), std::string::npos);
 }
 
 TEST(Profile, FilesLieWhereTensorBoardLooks) {

@@ -13,7 +13,8 @@ int setting(const char* name, int fallback) {
   return value ? std::atoi(value) : fallback;
 }
 
-constexpr int kSuccess = 0, kNoDevice = 100, kMajor = 75, kMinor = 76;
+constexpr int kSuccess = 0, kNoDevice = 100, kMajor = 75, kMinor = 76,
+              kMultiprocessors = 16;
 
 }  // namespace
 
@@ -43,7 +44,10 @@ int cuDeviceTotalMem_v2(size_t* bytes, int) {
 }
 int cuDeviceGetAttribute(int* value, int what, int) {
   const int capability = setting("FAKE_CUDA_CAPABILITY", 90);
-  *value = what == kMajor ? capability / 10 : what == kMinor ? capability % 10 : 0;
+  *value = what == kMajor             ? capability / 10
+           : what == kMinor           ? capability % 10
+           : what == kMultiprocessors ? 132
+                                      : 0;
   return kSuccess;
 }
 int cuGetErrorName(int, const char** name) {

@@ -1,0 +1,142 @@
+// Captured work on the pretended GPU: what comes after what, which addresses copies have,
+// and how many launches a compiled function makes.
+#include <algorithm>
+
+#include "device/capture_session.h"
+#include "gpu/fake/gpu.h"
+#include "tandem/error.h"
+#include "tandem/function.h"
+
+namespace tandem::testing {
+namespace {
+
+using FakeCapture = FakeGpuTest;
+
+struct Bytes {
+  explicit Bytes(Device& gpu, std::vector<uint8_t> values)
+      : gpu_(gpu), made_(gpu.allocator().allocate(values.size(), &gpu.compute())) {
+    std::copy(values.begin(), values.end(), data());
+  }
+  Bytes(const Bytes&) = delete;
+  Bytes& operator=(const Bytes&) = delete;
+  ~Bytes() { gpu_.allocator().free(made_, {}); }
+  uint8_t* data() const { return static_cast<uint8_t*>(made_.address); }
+
+ private:
+  Device& gpu_;
+  Allocation made_;
+};
+
+TEST_F(FakeCapture, AStepComesAfterThoseItNamesAndNoOthers) {
+  const Bytes a(*gpu, {1, 2}), b(*gpu, {0, 0});
+  const auto step = [&](std::vector<int32_t> after, int copies) {
+    CaptureSession& session = *CaptureSession::current();
+    session.begin(after, {"step", nullptr});
+    for (int i = 0; i < copies; ++i) session.copy(b.data(), a.data(), 2);
+    session.end();
+  };
+  const auto captured = gpu->compute().capture([&](const StreamContext&) {
+    step({}, 1);
+    step({}, 2);
+    step({0, 1}, 1);
+    step({1}, 0);  // a step that enqueues nothing ends where it began
+    step({3}, 1);
+  });
+  EXPECT_EQ(CaptureSession::current(), nullptr);
+  EXPECT_EQ(fake::last_graph(),
+            (Lines{"copy", "copy", "copy < copy", "copy < copy,copy", "copy < copy"}));
+  captured->launch().host_wait();
+  EXPECT_EQ(b.data()[1], 2);
+}
+
+TEST_F(FakeCapture, CopiesTakeOtherAddressesFromTheNextLaunchOn) {
+  const Bytes a(*gpu, {1}), b(*gpu, {2}), x(*gpu, {0}), y(*gpu, {0});
+  int32_t first = -1, second = -1;
+  const auto captured = gpu->compute().capture([&](const StreamContext&) {
+    CaptureSession& session = *CaptureSession::current();
+    session.begin({}, {"copies", nullptr});
+    first = session.copy(x.data(), a.data(), 1);
+    second = session.copy(y.data(), a.data(), 1);
+    session.end();
+  });
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(second, 1);
+  captured->launch().host_wait();
+  EXPECT_EQ(*x.data() + *y.data(), 2);
+  dynamic_cast<CapturedCopies&>(*captured).set_copy(second, y.data(), b.data());
+  captured->launch().host_wait();
+  EXPECT_EQ(*x.data(), 1);
+  EXPECT_EQ(*y.data(), 2);
+  EXPECT_EQ(count(fake::take_log(), "graph 2"), 2u);
+}
+
+// A launch that was given with one address keeps it, whatever comes later.
+TEST_F(FakeCapture, ALaunchThatWaitsKeepsItsAddresses) {
+  const Bytes a(*gpu, {1}), b(*gpu, {2}), x(*gpu, {0}), y(*gpu, {0});
+  const auto captured = gpu->compute().capture([&](const StreamContext&) {
+    CaptureSession& session = *CaptureSession::current();
+    session.begin({}, {"copies", nullptr});
+    session.copy(x.data(), a.data(), 1);
+    session.end();
+  });
+  fake::run_at_once(false);
+  captured->launch();
+  dynamic_cast<CapturedCopies&>(*captured).set_copy(0, y.data(), b.data());
+  captured->launch().host_wait();
+  EXPECT_EQ(*x.data(), 1);
+  EXPECT_EQ(*y.data(), 2);
+}
+
+TEST_F(FakeCapture, AFailureWhileRecordingLeavesTheStreamUsable) {
+  const Bytes a(*gpu, {1}), b(*gpu, {0});
+  const auto record = [&](const StreamContext&) {
+    CaptureSession& session = *CaptureSession::current();
+    session.begin({}, {"copy", nullptr});
+    session.copy(b.data(), a.data(), 1);
+    session.end();
+  };
+  fake::fail_next_launch(1);
+  EXPECT_THROW(gpu->compute().capture(record), InternalError);
+  EXPECT_EQ(CaptureSession::current(), nullptr);
+  gpu->compute().capture(record)->launch().host_wait();
+  EXPECT_EQ(*b.data(), 1);
+}
+
+TEST_F(FakeCapture, ACompiledStepIsOneLaunch) {
+  const DeviceScope scope("/GPU:0");
+  Variable w(ones({4, 4}));
+  const auto step = function([&](Tensor x) {
+    GradientTape tape;
+    const Tensor loss = reduce_sum(square(matmul(x, w)));
+    w.assign(w - tape.gradient(loss, w).dense() * 0.1f);
+    return loss;
+  });
+  const Tensor x = ones({2, 4}), y = ones({2, 4});
+  step(x).wait();
+  const int made = fake::graphs_instantiated();
+  gpu->synchronize();
+  fake::take_log();
+  for (int i = 0; i < 3; ++i) step(i % 2 ? x : y).wait();
+  const Lines log = fake::take_log();
+  EXPECT_EQ(count(log, "graph"), 3u);
+  EXPECT_EQ(count(log, "copy to"), 0u);
+  EXPECT_EQ(count(log, "copy from"), 0u);
+  EXPECT_EQ(fake::graphs_instantiated(), made);
+}
+
+// The copies of two arguments touch nothing of each other's, and each product waits for
+// its own.
+TEST_F(FakeCapture, IndependentPartsOfAStepAreBranches) {
+  const auto both = function(
+      [](Tensor x, Tensor y) { return std::vector<Tensor>{matmul(x, x), matmul(y, y)}; });
+  const Tensor x = ones({8, 8}), y = ones({8, 8});
+  both(x, y)[0].wait();
+  const Lines graph = fake::last_graph();
+  EXPECT_EQ(count(graph, "copy"), 4u) << ::testing::PrintToString(graph);
+  EXPECT_EQ(std::count(graph.begin(), graph.end(), "copy"), 2)
+      << ::testing::PrintToString(graph);
+  EXPECT_EQ(std::count(graph.begin(), graph.end(), "small_product < copy"), 1);
+}
+
+}  // namespace
+}  // namespace tandem::testing

@@ -1,0 +1,39 @@
+// A pretended GPU for tests of the CUDA plugin's host side: libcuda.so.1 with memory that
+// lies on the host, streams that are queues, events, graphs and captures, and
+// libcupti.so.13 that tells what ran. Kernels are noted and do nothing, but for the ones
+// named "copy", which copy. Streams run their work when somebody waits for it, or at once
+// (run_at_once). Calls are serialised.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+/// What happened, in the order in which the GPU did it: "kernel NAME", "copy to the GPU
+/// BYTES", "copy from the GPU BYTES", "copy on the GPU BYTES", "fill BYTES",
+/// "graph NODES".
+std::vector<std::string> take_log();
+/// Work of streams is done when it is given. On by default.
+void run_at_once(bool yes);
+/// The next launch of a kernel fails with this CUresult; 0: none.
+void fail_next_launch(int result);
+/// The next wait for an event or a stream finds this error, and every call after it.
+void lose_the_gpu(int result);
+/// What a kernel does that finds a bad value: it reports to mapped host memory.
+void report(int64_t value);
+/// Memory of the GPU that is mapped or allocated, in bytes; and the most that there is.
+size_t memory_in_use();
+void set_memory(size_t bytes);
+/// A captured graph's kernels that come after others, as "NAME < NAME,NAME", in the order
+/// of capture: of the graph that was instantiated last.
+std::vector<std::string> last_graph();
+int graphs_instantiated();
+/// CUPTI's clock is this far ahead of the steady clock.
+inline constexpr int64_t kCuptiAhead = 1'000'000'000'000'000;
+/// CUPTI refuses to record from now on.
+void refuse_activity(bool yes);
+
+}  // namespace fake

@@ -1,0 +1,88 @@
+// What the parts of the pretended GPU share. Everything is guarded by mutex().
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <cuda.h>
+
+#include "gpu/fake/fake_gpu.h"
+
+namespace fake {
+
+std::recursive_mutex& mutex();
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+struct Function {
+  std::string name;
+};
+
+/// A piece of work as the GPU sees it.
+struct Work {
+  enum class Kind { kKernel, kToGpu, kFromGpu, kOnGpu, kFill } kind = Kind::kKernel;
+  Function* function = nullptr;
+  void* to = nullptr;
+  const void* from = nullptr;
+  size_t bytes = 0;
+  int value = 0;
+};
+
+struct Node {
+  uint64_t id = 0;
+  Work work;
+  std::vector<Node*> after;
+  Node* original = nullptr;  // in an executable graph: the captured one
+};
+struct Graph {
+  uint32_t id = 0;
+  std::vector<std::unique_ptr<Node>> nodes;  // in an order that they may run in
+};
+
+struct Stream {
+  uint32_t id = 0;
+  std::deque<std::function<void()>> queue;
+  std::unique_ptr<Graph> capturing;
+  std::vector<Node*> last;  // of the capture
+};
+struct Event {
+  Stream* stream = nullptr;
+  uint64_t wanted = 0, reached = 0;
+};
+
+struct State {
+  std::vector<std::string> log;
+  bool at_once = true;
+  CUresult next_launch = CUDA_SUCCESS, lost = CUDA_SUCCESS;
+  size_t memory = size_t{24} << 30, in_use = 0;
+  uint32_t streams = 0, graphs = 0;
+  uint64_t nodes = 0;
+  int instantiated = 0;
+  std::vector<std::string> last_graph;
+};
+State& state();
+
+/// Gives work to a stream: queued, done, or captured.
+CUresult give(Stream* stream, const Work& work);
+void give_task(Stream* stream, std::function<void()> task);
+/// Does it, notes it, and tells CUPTI.
+void do_work(const Work& work, uint32_t stream, uint32_t correlation, uint64_t node,
+             uint32_t graph);
+/// Runs the stream's queue until `done` says so or it is empty.
+void run(Stream* stream, const std::function<bool()>& done = {});
+
+/// CUPTI's side.
+uint32_t next_correlation();
+void tell_work(const Work& work, int64_t begin_ns, int64_t end_ns, uint32_t stream,
+               uint32_t correlation, uint64_t node, uint32_t graph);
+void tell_clone(Node* original, Node* clone);
+int64_t now_ns();
+
+Work kernel_work(CUfunction function, void** arguments);
+
+}  // namespace fake

@@ -1,0 +1,255 @@
+// Streams, events, modules and launches of the pretended GPU.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "gpu/fake/state.h"
+
+namespace fake {
+
+std::recursive_mutex& mutex() {
+  static auto* const one = new std::recursive_mutex;
+  return *one;
+}
+State& state() {
+  static auto* const one = new State;
+  return *one;
+}
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void run(Stream* stream, const std::function<bool()>& done) {
+  while (!stream->queue.empty() && !(done && done())) {
+    const std::function<void()> task = std::move(stream->queue.front());
+    stream->queue.pop_front();
+    task();
+  }
+}
+
+void give_task(Stream* stream, std::function<void()> task) {
+  stream->queue.push_back(std::move(task));
+  if (state().at_once) run(stream);
+}
+
+CUresult give(Stream* stream, const Work& work) {
+  if (state().lost) return state().lost;
+  if (work.kind == Work::Kind::kKernel && state().next_launch) {
+    return std::exchange(state().next_launch, CUDA_SUCCESS);
+  }
+  if (stream->capturing) {
+    auto node = std::make_unique<Node>();
+    node->id = ++state().nodes;
+    node->work = work;
+    node->after = stream->last;
+    stream->last = {node.get()};
+    stream->capturing->nodes.push_back(std::move(node));
+    return CUDA_SUCCESS;
+  }
+  const uint32_t correlation = next_correlation();
+  give_task(stream, [=] { do_work(work, stream->id, correlation, 0, 0); });
+  return CUDA_SUCCESS;
+}
+
+void do_work(const Work& work, uint32_t stream, uint32_t correlation, uint64_t node,
+             uint32_t graph) {
+  const int64_t begin = now_ns();
+  std::string text;
+  const std::string size = " " + std::to_string(work.bytes);
+  switch (work.kind) {
+    case Work::Kind::kKernel:
+      text = "kernel " + work.function->name;
+      if (work.function->name == "copy") std::memcpy(work.to, work.from, work.bytes);
+      break;
+    case Work::Kind::kFill:
+      text = "fill" + size;
+      std::memset(work.to, work.value, work.bytes);
+      break;
+    default:
+      text = (work.kind == Work::Kind::kToGpu     ? "copy to the GPU"
+              : work.kind == Work::Kind::kFromGpu ? "copy from the GPU"
+                                                  : "copy on the GPU") +
+             size;
+      std::memcpy(work.to, work.from, work.bytes);
+  }
+  state().log.push_back(text);
+  tell_work(work, begin, std::max(now_ns(), begin + 1), stream, correlation, node, graph);
+}
+
+Work kernel_work(CUfunction function, void** arguments) {
+  Work work;
+  work.function = reinterpret_cast<Function*>(function);
+  if (work.function->name == "copy") {
+    work.to = *static_cast<void**>(arguments[0]);
+    work.from = *static_cast<const void**>(arguments[1]);
+    work.bytes = *static_cast<uint64_t*>(arguments[2]);
+  }
+  return work;
+}
+
+std::vector<std::string> take_log() {
+  const Lock lock(mutex());
+  return std::exchange(state().log, {});
+}
+void run_at_once(bool yes) {
+  const Lock lock(mutex());
+  state().at_once = yes;
+}
+void fail_next_launch(int result) {
+  const Lock lock(mutex());
+  state().next_launch = static_cast<CUresult>(result);
+}
+void lose_the_gpu(int result) {
+  const Lock lock(mutex());
+  state().lost = static_cast<CUresult>(result);
+}
+
+}  // namespace fake
+
+using namespace fake;
+
+namespace {
+
+Stream* of(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
+Event* of(CUevent event) { return reinterpret_cast<Event*>(event); }
+void* host(CUdeviceptr at) { return reinterpret_cast<void*>(at); }
+
+CUresult reach(Event* e) {
+  if (state().lost) return state().lost;
+  if (e->stream) run(e->stream, [e] { return e->reached >= e->wanted; });
+  return CUDA_SUCCESS;
+}
+
+CUresult copy(Work::Kind kind, void* to, const void* from, size_t bytes, CUstream on) {
+  const Lock lock(mutex());
+  return give(of(on), {kind, nullptr, to, from, bytes, 0});
+}
+
+}  // namespace
+
+extern "C" {
+
+// NVRTC asks a driver that is there for tables of its own; this one is empty.
+CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  static const size_t empty[] = {sizeof(size_t)};
+  *table = empty;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  *context = reinterpret_cast<CUcontext>(static_cast<intptr_t>(device) + 1);
+  return CUDA_SUCCESS;
+}
+CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
+CUresult cuCtxSetCurrent(CUcontext) { return CUDA_SUCCESS; }
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  const Lock lock(mutex());
+  auto* made = new Stream;
+  made->id = ++state().streams;
+  *stream = reinterpret_cast<CUstream>(made);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamDestroy(CUstream stream) {
+  const Lock lock(mutex());
+  run(of(stream));
+  delete of(stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamQuery(CUstream stream) {
+  const Lock lock(mutex());
+  if (state().lost) return state().lost;
+  return of(stream)->queue.empty() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  const Lock lock(mutex());
+  if (state().lost) return state().lost;
+  run(of(stream));
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  const Lock lock(mutex());
+  Event* const e = of(event);
+  Stream* const from = e->stream;
+  const uint64_t wanted = e->wanted;
+  if (!from || from == of(stream)) return CUDA_SUCCESS;
+  give_task(of(stream), [=] { run(from, [=] { return e->reached >= wanted; }); });
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  *event = reinterpret_cast<CUevent>(new Event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventDestroy(CUevent event) {
+  delete of(event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  const Lock lock(mutex());
+  if (state().lost) return state().lost;
+  Event* const e = of(event);
+  e->stream = of(stream);
+  const uint64_t number = ++e->wanted;
+  give_task(e->stream, [e, number] { e->reached = std::max(e->reached, number); });
+  return CUDA_SUCCESS;
+}
+CUresult cuEventQuery(CUevent event) {
+  const Lock lock(mutex());
+  if (state().lost) return state().lost;
+  return of(event)->reached >= of(event)->wanted ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+CUresult cuEventSynchronize(CUevent event) {
+  const Lock lock(mutex());
+  return reach(of(event));
+}
+
+CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  *module = reinterpret_cast<CUmodule>(new int);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  delete reinterpret_cast<int*>(module);
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  *function = reinterpret_cast<CUfunction>(new Function{name});
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+  return CUDA_SUCCESS;
+}
+CUresult cuFuncLoad(CUfunction) { return CUDA_SUCCESS; }
+CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsigned,
+                        unsigned, unsigned, unsigned, CUstream stream, void** arguments,
+                        void**) {
+  const Lock lock(mutex());
+  return give(of(stream), kernel_work(function, arguments));
+}
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
+                          void** arguments, void**) {
+  const Lock lock(mutex());
+  return give(of(config->hStream), kernel_work(function, arguments));
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream on) {
+  return copy(Work::Kind::kToGpu, host(to), from, bytes, on);
+}
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream on) {
+  return copy(Work::Kind::kFromGpu, to, host(from), bytes, on);
+}
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream on) {
+  return copy(Work::Kind::kOnGpu, host(to), host(from), bytes, on);
+}
+CUresult cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream on) {
+  const Lock lock(mutex());
+  return give(of(on), {Work::Kind::kFill, nullptr, host(at), nullptr, bytes, value});
+}
+CUresult cuMemsetD8(CUdeviceptr at, unsigned char value, size_t bytes) {
+  std::memset(host(at), value, bytes);
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"
