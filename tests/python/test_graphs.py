@@ -120,3 +120,50 @@ def test_gamma_of_a_shape_that_only_a_call_knows():
         return tf.random.stateless_gamma((n, 2), seed=[1, 2], alpha=[0.5, 2.0])
 
     assert draw(tf.constant(3)).numpy().tolist() == tf.random.stateless_gamma((3, 2), [1, 2], [0.5, 2.0]).numpy().tolist()
+
+
+def test_the_same_in_every_process(run_python):
+    """Neither the order of Python's sets nor addresses show in what was traced and planned."""
+    program = """
+        import re
+        import tandem as tf
+        keras = tf.keras
+
+        keras.utils.set_random_seed(3)
+        model = keras.Sequential([keras.layers.Input((8,)), keras.layers.Dense(16, activation="relu"),
+                                  keras.layers.Dropout(0.5), keras.layers.Dense(4)])
+        optimizer = keras.optimizers.Adam()
+        loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+        @tf.function
+        def step(batch, extra):
+            with tf.GradientTape() as tape:
+                h = sum(extra.values(), batch["x"])
+                zeta, alpha, mid, total = tf.constant(0.0), tf.constant(1.0), tf.constant(2.0), tf.constant(0.0)
+                for i in tf.range(batch["n"]):
+                    if tf.reduce_sum(h) > zeta:
+                        total, alpha = total + tf.cast(i, tf.float32), alpha * 0.5
+                    else:
+                        mid, zeta = total - 1.0, zeta + alpha
+                loss = loss_of(batch["y"], model(h, training=True)) + total + alpha + mid + zeta
+            gradients = tape.gradient(loss, model.trainable_variables)
+            optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+            return {"loss": loss, "total": total}
+
+        batch = {"x": tf.ones((4, 8)), "y": tf.constant([0, 1, 2, 3]), "n": tf.constant(3)}
+        extra = {k: tf.ones((4, 8)) for k in ("c", "a", "b")}
+        traced = step.get_concrete_function(batch, extra)
+        print(traced.function_def)
+        step(batch, extra)
+        print(traced.function_def)
+        steps = [line for line in traced.explain().split("\\n") if re.match(r" +[0-9]+ CPU:0 ", line)]
+        print("\\n".join(re.sub(r"\\[[a-zA-Z0-9_.]+; .*?\\]", "", line) for line in steps))
+    """
+    outputs = []
+    for seed, fill in (("1", ""), ("2", "x" * 50000)):
+        environment = {"PYTHONHASHSEED": seed, "TANDEM_COST_STORE": "off", "FILL": fill}
+        status, out, err = run_python(program, env=environment)
+        assert status == 0, err
+        outputs.append(out)
+    assert outputs[0].count("While") >= 2  # of the trace and of the plan
+    assert outputs[0] == outputs[1]
