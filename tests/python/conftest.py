@@ -43,9 +43,11 @@ def tandem_run():
     """`tandem run` of a script in a process of its own; returns the finished process."""
 
     def run(script, *, gpus):
+        # Several of one kind: a real GPU beside emulated ones computes other bits.
+        alike = {"CUDA_VISIBLE_DEVICES": ""} if gpus > 1 else {}
         return subprocess.run(
             [sys.executable, "-m", "tandem", "run", str(script)],
-            env={**os.environ, "PYTHONPATH": PATHS, "TANDEM_EMULATE_GPUS": str(gpus)},
+            env={**os.environ, "PYTHONPATH": PATHS, "TANDEM_EMULATE_GPUS": str(gpus), **alike},
             capture_output=True,
             text=True,
             timeout=600,

@@ -271,8 +271,9 @@ def test_errors_when_it_runs():
 
     x = tf.constant([1.0, 2.0, 3.0])
     assert float(f(x, tf.constant(1))) == 2
-    with pytest.raises(tf.errors.InvalidArgumentError, match="index too large"):
-        f(x, tf.constant(7))
+    # A GPU may meet the lookup first: it is given both at once.
+    with pytest.raises(tf.errors.InvalidArgumentError, match="index too large|is not in"):
+        f(x, tf.constant(7)).numpy()
     assert float(f(x, tf.constant(2))) == 3
 
 

@@ -53,8 +53,8 @@ CHECKS = {
         f"python-{i + 1}": Pytest(f"tests of the Python package, part {i + 1} of {PYTHON_PARTS}", i, PYTHON_PARTS)
         for i in range(PYTHON_PARTS)
     },
-    "acceptance": Acceptance("the acceptance scripts", "*"),
-    "acceptance-10gb": Acceptance("the acceptance scripts with the memory of an RTX 3080", "*", RTX_3080),
+    "acceptance": Acceptance("the acceptance scripts"),
+    "acceptance-10gb": Acceptance("the acceptance scripts with the memory of an RTX 3080", RTX_3080),
     **{f"keras-{name}": Keras(f"Keras's own tests: {', '.join(only)}", only) for name, only in LAYERS},
     "keras-losses": Keras("Keras's own tests: losses and metrics", ["losses/", "metrics/"]),
     "keras-optimizers": Keras("Keras's own tests: optimizers", ["optimizers/"]),

@@ -19,11 +19,17 @@ NAMESPACES = (
 
 
 def described(function):
-    """The parameters of a function or class; None where Python does not know them."""
+    """The parameters of a function or class; None where Python does not know them. Those of an enumeration are
+    Python's own, and others in each version of it."""
+    if isinstance(function, enum.EnumMeta):
+        return None
+    native = _native(function)
+    if native is not None:
+        return native
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return _native(function)
+        return None
     found = []
     for p in parameters:
         entry = [p.name, p.kind.name]

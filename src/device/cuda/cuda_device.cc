@@ -114,6 +114,13 @@ void CudaDevice::open() {
 
 void CudaDevice::activate() {
   if (shut_) return;
+  if (forked()) {
+    throw UnavailableError(
+        full_name() +
+        " cannot be used in a process that was forked from one with a GPU: its driver "
+        "does not live through a fork. Start the process with multiprocessing's "
+        "\"spawn\", or compute under tf.device(\"/CPU:0\").");
+  }
   std::call_once(opened_, [this] { open(); });
   if (is_lost_) {
     std::lock_guard lock(mutex_);
@@ -123,7 +130,7 @@ void CudaDevice::activate() {
 }
 
 bool CudaDevice::enter() noexcept {
-  return !shut_ && !is_lost_ && context_ &&
+  return !shut_ && !is_lost_ && !forked() && context_ &&
          driver().cuCtxSetCurrent(context_) == CUDA_SUCCESS;
 }
 

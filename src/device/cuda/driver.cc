@@ -1,11 +1,16 @@
 #include "device/cuda/driver.h"
 
+#include <atomic>
+
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include "tandem/error.h"
 
 namespace tandem::cuda {
 namespace {
+
+std::atomic<bool> in_forked_child{false};
 
 DriverLoad load() {
   DriverLoad result;
@@ -37,10 +42,13 @@ DriverLoad load() {
     return result;
   }
   result.api = api;
+  pthread_atfork(nullptr, nullptr, [] { in_forked_child = true; });
   return result;
 }
 
 }  // namespace
+
+bool forked() { return in_forked_child; }
 
 const DriverLoad& load_driver() {
   static const DriverLoad* const loaded = new DriverLoad(load());

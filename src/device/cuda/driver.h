@@ -47,6 +47,10 @@ const DriverLoad& load_driver();
 /// The table; throws UnavailableError with the problem when there is none.
 const DriverApi& driver();
 
+/// Whether this process was forked from one that had loaded the driver, which cannot be
+/// used in it.
+bool forked();
+
 /// "CUDA_ERROR_INVALID_VALUE (invalid argument)"
 std::string describe(CUresult result);
 /// Throws InternalError "<what>: <describe(result)>" unless it is CUDA_SUCCESS.
