@@ -254,6 +254,10 @@ void add_nn_sequence_cases(CaseList& cases) {
     add_recurrent(cases, "mask", {3, 5, 2, 3, {.go_backwards = !is_lstm}, true, true},
                   is_lstm);
     add_recurrent(cases, "large batch", {37, 2, 2, 2, {}}, is_lstm);
+    add_recurrent(cases, "one of everything", {1, 1, 1, 1, {}}, is_lstm);
+    // Forward only: more units than a block of a GPU takes.
+    add_recurrent(cases, "many units", {3, 3, 4, 130, {}, false}, is_lstm);
+    add_recurrent(cases, "many units, mask", {9, 2, 3, 70, {}, false, true}, is_lstm);
   }
 }
 

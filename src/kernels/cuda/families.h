@@ -40,6 +40,8 @@ void register_move(Kernels& kernels);
 void register_norm(Kernels& kernels);
 void register_pool(Kernels& kernels);
 void register_random(Kernels& kernels);
+void register_recurrent(Kernels& kernels);
+void register_recurrent_grad(Kernels& kernels);
 void register_reduce(Kernels& kernels);
 void register_repeat(Kernels& kernels);
 void register_scan(Kernels& kernels);

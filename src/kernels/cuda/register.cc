@@ -34,6 +34,8 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_norm(kernels);
   register_pool(kernels);
   register_random(kernels);
+  register_recurrent(kernels);
+  register_recurrent_grad(kernels);
   register_reduce(kernels);
   register_repeat(kernels);
   register_scan(kernels);
