@@ -1,5 +1,5 @@
-// MaxPool and AvgPool of one to three spatial dimensions with their gradients: floats. A
-// window's first maximum gets its gradient.
+// MaxPool and AvgPool of one to three spatial dimensions with their gradients: floats,
+// and integers for maxima. A window's first maximum gets its gradient.
 #include <fmt/format.h>
 
 #include "kernels/cuda/expression.h"
@@ -66,6 +66,9 @@ void launch_max_grad(const PoolPlan& p, const LaunchArgs& a) {
   launch(p.function, *a.stream, grid_for(p.function, p.n), a.inputs[0], a.inputs[2],
          a.outputs[0]);
 }
+PoolPlan prepare_pick(const Signature& s) {
+  return plan(s, s.in(0).shape, "max_pool_pick");
+}
 void launch_avg_grad(const PoolPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   launch(p.function, *a.stream, grid_for(p.function, p.n), a.inputs[1], a.outputs[0]);
@@ -74,12 +77,15 @@ void launch_avg_grad(const PoolPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_pool(Kernels& kernels) {
+  constexpr DTypeMask kMaxima = kReals & ~mask(DType::kUInt32, DType::kUInt64);
   for (const std::string rank : {"", "3D"}) {
     const auto id = [&](const char* name) { return "cuda.pool." + (name + rank); };
     kernels.add(
-        make_kernel<prepare_max, launch_pool>("MaxPool" + rank, id("max"), kFloats));
+        make_kernel<prepare_max, launch_pool>("MaxPool" + rank, id("max"), kMaxima));
     kernels.add(make_kernel<prepare_max_grad, launch_max_grad>("MaxPool" + rank + "Grad",
-                                                               id("max_grad"), kFloats));
+                                                               id("max_grad"), kMaxima));
+    kernels.add(make_kernel<prepare_pick, launch_max_grad>("MaxPool" + rank + "GradGrad",
+                                                           id("max_grad_grad"), kMaxima));
     kernels.add(
         make_kernel<prepare_avg, launch_pool>("AvgPool" + rank, id("avg"), kFloats));
     kernels.add(make_kernel<prepare_avg_grad, launch_avg_grad>("AvgPool" + rank + "Grad",

@@ -62,11 +62,25 @@ void launch_next_state(const RandomPlan& p, const LaunchArgs& a) {
          a.outputs[1], flags_of(a));
 }
 
+RandomPlan prepare_key_counter(const Signature& s) {
+  RandomPlan p;
+  p.function =
+      find_function(s.device, s.op->name, random_text(DType::kFloat32),
+                    s.in(0).dtype == DType::kInt64 ? "key_counter64" : "key_counter32");
+  return p;
+}
+void launch_key_counter(const RandomPlan& p, const LaunchArgs& a) {
+  launch(p.function, *a.stream, {.threads = 1}, a.inputs[0], a.outputs[0], a.outputs[1]);
+}
+
 }  // namespace
 
 void register_random(Kernels& kernels) {
   kernels.add(make_kernel<prepare_next_state, launch_next_state>(
       "NextRandomState", "cuda.next_random_state"));
+  kernels.add(make_kernel<prepare_key_counter, launch_key_counter>(
+      "StatelessRandomGetKeyCounter", "cuda.key_counter",
+      mask(DType::kInt32, DType::kInt64)));
   kernels.add(make_kernel<prepare_uniform, launch_fill>(
       "StatelessRandomUniformV2", "cuda.random.uniform", 0, floating_output));
   kernels.add(make_kernel<prepare_uniform, launch_fill>(

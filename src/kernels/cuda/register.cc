@@ -23,8 +23,15 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_cross_entropy(kernels);
   register_diag(kernels);
   register_elementwise(kernels);
+  register_fourier(kernels);
   register_fused(kernels);
   register_gather(kernels);
+  register_image_box(kernels);
+  register_image_colour(kernels);
+  register_image_projective(kernels);
+  register_image_resample(kernels);
+  register_image_resize(kernels);
+  register_int_product(kernels);
   register_linalg(kernels);
   register_make(kernels);
   register_small_product(kernels);  // before matmul: the default where it fits
@@ -33,9 +40,11 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_move(kernels);
   register_norm(kernels);
   register_pool(kernels);
+  register_pool_argmax(kernels);
   register_random(kernels);
   register_recurrent(kernels);
   register_recurrent_grad(kernels);
+  register_random_samplers(kernels);
   register_reduce(kernels);
   register_repeat(kernels);
   register_scan(kernels);

@@ -1,7 +1,8 @@
 // Maximum and average pools of one to three spatial dimensions with their gradients,
 // which look from an input place at the windows over it: no sums in any order, the same
-// bits every time. Before this text: T (storage), and as constants kIn, kOut, kSize,
-// kStride, kBefore (three each), kBatch, kChannels, kChannelsFirst.
+// bits every time. Averages are for floats alone. Before this text: T (storage), and as
+// constants kIn, kOut, kSize, kStride, kBefore (three each), kBatch, kChannels,
+// kChannelsFirst.
 typedef typename compute_of<T>::type C;
 constexpr i64 kInPositions = (i64)kIn[0] * kIn[1] * kIn[2];
 constexpr i64 kOutPositions = (i64)kOut[0] * kOut[1] * kOut[2];
@@ -71,6 +72,15 @@ inline void for_window(const Window& w, const int (&size)[3], const F& f) {
     }
   }
 }
+/// What every number of the type is at least.
+template <class V>
+constexpr V lowest() {
+  if constexpr (is_float<V>::value) {
+    return -(V)kInfinity;
+  } else {
+    return is_signed_int<V>::value ? (V)(1ull << (8 * sizeof(V) - 1)) : V(0);
+  }
+}
 /// Position of the first maximum; -1 in an empty window.
 inline i64 top_of(const T* x, const Window& w, i64 base, i64 step, C& top) {
   i64 found = -1;
@@ -88,7 +98,7 @@ extern "C" __global__ void max_pool(const T* x, T* y) {
   const i64 n = kBatch * kChannels * kOutPositions;
   for (i64 i = global_thread(); i < n; i += global_threads()) {
     const Element e = element(i, kOut, kOutPositions, kInPositions);
-    C top = -(C)kInfinity;
+    C top = lowest<C>();
     top_of(x, window_of(e.at), e.base, e.step, top);
     y[i] = put<T>(top);
   }
@@ -108,6 +118,37 @@ extern "C" __global__ void max_pool_grad(const T* x, const T* dy, T* dx) {
     });
     dx[i] = put<T>(sum);
   }
+}
+/// What the windows' maxima have in another tensor of the input's shape.
+extern "C" __global__ void max_pool_pick(const T* x, const T* from, T* y) {
+  const i64 n = kBatch * kChannels * kOutPositions;
+  for (i64 i = global_thread(); i < n; i += global_threads()) {
+    const Element e = element(i, kOut, kOutPositions, kInPositions);
+    C top = 0;
+    const i64 found = top_of(x, window_of(e.at), e.base, e.step, top);
+    y[i] = found < 0 ? put<T>(C(0)) : from[e.base + found * e.step];
+  }
+}
+/// The maxima and their flat places, in the image or in the batch. Channels are last.
+template <class X>
+inline void max_pool_with_places(const T* x, T* y, X* places, bool in_batch) {
+  const i64 n = kBatch * kChannels * kOutPositions;
+  for (i64 i = global_thread(); i < n; i += global_threads()) {
+    const Element e = element(i, kOut, kOutPositions, kInPositions);
+    C top = lowest<C>();
+    const i64 found = top_of(x, window_of(e.at), e.base, e.step, top);
+    const i64 at = e.base + (found < 0 ? 0 : found) * e.step;
+    y[i] = put<T>(top);
+    places[i] = (X)(in_batch ? at : at % (kInPositions * kChannels));
+  }
+}
+extern "C" __global__ void max_pool_argmax32(const T* x, T* y, i32* places,
+                                             i32 in_batch) {
+  max_pool_with_places(x, y, places, in_batch);
+}
+extern "C" __global__ void max_pool_argmax64(const T* x, T* y, i64* places,
+                                             i32 in_batch) {
+  max_pool_with_places(x, y, places, in_batch);
 }
 extern "C" __global__ void avg_pool(const T* x, T* y) {
   const i64 n = kBatch * kChannels * kOutPositions;

@@ -195,3 +195,21 @@ extern "C" __global__ void next_state(u64* state, const i64* blocks, u64* key,
   state[1] = low + by;
   if (low + by < by) ++state[2];
 }
+
+/// A key and a counter from two seeds, scrambled as on the CPU.
+template <class X>
+inline void scramble(const X* seed, u64* key, u64* counter) {
+  const u64 scrambler = 0x02461e293ec8f720ull;
+  const u64 given[2] = {(u64)(i64)seed[0], (u64)(i64)seed[1]};
+  u32 w[4];
+  Philox(&scrambler, given).block(w);
+  key[0] = (u64)w[1] << 32 | w[0];
+  counter[0] = 0;
+  counter[1] = (u64)w[3] << 32 | w[2];
+}
+extern "C" __global__ void key_counter32(const i32* seed, u64* key, u64* counter) {
+  scramble(seed, key, counter);
+}
+extern "C" __global__ void key_counter64(const i64* seed, u64* key, u64* counter) {
+  scramble(seed, key, counter);
+}
