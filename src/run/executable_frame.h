@@ -42,8 +42,8 @@ struct Executable::Segment {
   size_t end = 0;
   bool host = true;
   bool copy = false;
-  bool side = false;  // on a thread of the runtime, joined before the call returns
-  bool first = true;  // of its lane
+  bool side = false;   // on a thread of the runtime, joined before the call returns
+  bool first = true;   // of its lane
   bool apart = false;  // a step that cannot be captured
   std::vector<size_t> waits;  // segments of other lanes
 };

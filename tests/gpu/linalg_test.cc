@@ -1,5 +1,7 @@
 // Linear algebra on a real GPU: sizes beyond those of the op table's cases, errors that
 // are found in contents, and steps of a compiled function that cannot be captured.
+#include "tandem/ops/linalg.h"
+
 #include <cmath>
 #include <limits>
 
@@ -8,7 +10,6 @@
 #include "kernels/cuda/dense_blas.h"
 #include "tandem/error.h"
 #include "tandem/function.h"
-#include "tandem/ops/linalg.h"
 
 namespace tandem::testing {
 namespace {
@@ -121,7 +122,8 @@ TEST_F(CudaLinalg, AFunctionIsCutAroundWhatCannotBeCaptured) {
     const Tensor a = std::get<Tensor>(given[0].value());
     const Tensor p = matmul(a, a, {.adjoint_b = true}) + linalg::inv(a + a);
     const Tensor s = linalg::svd(p).s;
-    return std::vector<Tensor>{reduce_sum(tanh(s)) + linalg::slogdet(p).log_abs_determinant};
+    return std::vector<Tensor>{reduce_sum(tanh(s)) +
+                               linalg::slogdet(p).log_abs_determinant};
   });
   for (int64_t seed : {7, 8, 9}) {
     const Tensor a = positive({40, 40}, seed);

@@ -42,6 +42,8 @@ struct In {
   double low = -2, high = 2;
   /// Fixed values instead of random ones.
   std::vector<double> fixed = {};
+  /// Their imaginary parts in complex dtypes.
+  std::vector<double> imaginary = {};
   std::vector<std::string> strings = {};
   /// The dtype when it is not the case's T (indices, conditions, shapes).
   DType dtype = DType::kInvalid;

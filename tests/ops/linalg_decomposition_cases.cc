@@ -68,29 +68,34 @@ double tolerance_of(const Tensor& t) {
   return real_dtype(t.dtype()) == DType::kFloat64 ? 1e-11 : 2e-4;
 }
 
-// Matrix i of an input made by matrix_input.
-Matrix input_matrix(const In& in, int64_t i) {
+// Matrix i of an input made by matrix_input, as a dtype has it.
+Matrix input_matrix(const In& in, int64_t i, DType dtype) {
   const int64_t rows = in.shape.dim(-2), columns = in.shape.dim(-1);
+  const bool both = is_complex(dtype) && !in.imaginary.empty();
   Matrix m{rows, columns};
   for (int64_t k = 0; k < rows * columns; ++k) {
-    m.v.emplace_back(in.fixed[static_cast<size_t>(i * rows * columns + k)]);
+    const auto at = static_cast<size_t>(i * rows * columns + k);
+    m.v.emplace_back(in.fixed[at], both ? in.imaginary[at] : 0);
   }
   return m;
 }
 
-// a·aᵀ + I of a fixed matrix, made unsymmetric above the diagonal, which is not read.
+// a·aᴴ + I/2 of a fixed matrix, made unsymmetric above the diagonal, which is not read.
+// The real parts alone are positive definite too.
 In positive_input(Shape batch, int64_t n) {
   In in = matrix_input(batch, n, n, 1);
-  std::vector<double> values;
+  std::vector<double> values, imaginary;
   for (int64_t b = 0; b < batch.num_elements(); ++b) {
-    const Matrix a = input_matrix(in, b), s = multiplied(a, a, true);
+    const Matrix a = input_matrix(in, b, DType::kComplex128), s = multiplied(a, a, true);
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         values.push_back(j > i ? 7 : s.at(i, j).real() + (i == j ? 0.5 : 0));
+        imaginary.push_back(j > i ? -3 : i == j ? 0 : s.at(i, j).imag());
       }
     }
   }
   in.fixed = values;
+  in.imaginary = imaginary;
   return in;
 }
 
@@ -181,7 +186,8 @@ void add_qr(CaseList& cases, const char* name, Shape batch, int64_t rows, int64_
       const Matrix qm = matrix_of(q, b), rm = matrix_of(r, b);
       ASSERT_EQ(qm.columns, width);
       expect_orthonormal(qm, tolerance_of(out[0]));
-      expect_near(multiplied(qm, rm), input_matrix(in, b), tolerance_of(out[0]));
+      expect_near(multiplied(qm, rm), input_matrix(in, b, out[0].dtype()),
+                  tolerance_of(out[0]));
       for (int64_t i = 0; i < rm.rows; ++i) {
         for (int64_t j = 0; j < std::min(i, rm.columns); ++j) ASSERT_EQ(rm.at(i, j), 0.0);
       }
@@ -212,7 +218,8 @@ void add_svd(CaseList& cases, const char* name, Shape batch, int64_t rows,
           ASSERT_LE(x, s.re(static_cast<size_t>(b * least + k - 1)));
         }
       }
-      for (Complex x : input_matrix(in, b).v) frobenius += std::norm(x);
+      const Matrix a = input_matrix(in, b, out[1].dtype());
+      for (Complex x : a.v) frobenius += std::norm(x);
       ASSERT_NEAR(squares, frobenius, 20 * tolerance);
       if (!attrs.compute_uv) continue;
       const Matrix um = matrix_of(u, b), vm = matrix_of(v, b);
@@ -225,8 +232,7 @@ void add_svd(CaseList& cases, const char* name, Shape batch, int64_t rows,
       for (int64_t k = 0; k < least; ++k) {
         middle.at(k, k) = s.re(static_cast<size_t>(b * least + k));
       }
-      expect_near(multiplied(multiplied(um, middle), vm, true), input_matrix(in, b),
-                  tolerance);
+      expect_near(multiplied(multiplied(um, middle), vm, true), a, tolerance);
     }
   };
   cases.push_back(c);
@@ -243,7 +249,7 @@ void add_eigh(CaseList& cases, const char* name, Shape batch, int64_t n, bool ve
   c.check = [=](const std::vector<Tensor>& out) {
     const Ref e = to_ref(out[0]), v = to_ref(out[1]);
     for (int64_t b = 0; b < batch_of(in.shape); ++b) {
-      const Matrix a = symmetric_from_lower(input_matrix(in, b));
+      const Matrix a = symmetric_from_lower(input_matrix(in, b, out[0].dtype()));
       Complex trace = 0, sum = 0;
       for (int64_t k = 0; k < n; ++k) {
         trace += a.at(k, k);
@@ -272,6 +278,7 @@ void add_eigh(CaseList& cases, const char* name, Shape batch, int64_t n, bool ve
 void add_eig(CaseList& cases, const char* name, Shape batch, int64_t n, bool vectors) {
   // Zero diagonals: some eigenvalues are complex.
   OpCase c{.op = "Eig", .name = name, .inputs = {matrix_input(batch, n, n, 0)}};
+  c.inputs[0].imaginary.clear();
   c.attrs = Attrs(attrs_ref(linalg::EigAttrs{vectors}));
   c.dtypes = kMatrixDTypes;
   c.check_gradient = false;  // complex results; see tests/cpu/ops/linalg_test.cc
@@ -279,7 +286,7 @@ void add_eig(CaseList& cases, const char* name, Shape batch, int64_t n, bool vec
   c.check = [=](const std::vector<Tensor>& out) {
     const Ref e = to_ref(out[0]), v = to_ref(out[1]);
     for (int64_t b = 0; b < batch_of(in.shape); ++b) {
-      const Matrix a = input_matrix(in, b);
+      const Matrix a = input_matrix(in, b, DType::kFloat64);
       Complex trace = 0, sum = 0;
       for (int64_t k = 0; k < n; ++k) {
         trace += a.at(k, k);
@@ -302,6 +309,7 @@ void add_eig(CaseList& cases, const char* name, Shape batch, int64_t n, bool vec
 
 void add_lu(CaseList& cases, const char* name, Shape batch, int64_t n, DType index) {
   OpCase c{.op = "Lu", .name = name, .inputs = {matrix_input(batch, n, n, 0)}};
+  c.inputs[0].imaginary.clear();  // libraries compare complex numbers in several ways
   c.attrs = Attrs(attrs_ref(linalg::LuAttrs{index}));
   c.dtypes = kMatrixDTypes;
   c.tolerance = 1e-3;
@@ -319,6 +327,31 @@ void add_lu(CaseList& cases, const char* name, Shape batch, int64_t n, DType ind
       }
     }
     return std::vector<Ref>{lu, p};
+  };
+  cases.push_back(c);
+}
+
+// Rows of the product of both triangles are the input's rows in the order given.
+void add_lu_complex(CaseList& cases, const char* name, Shape batch, int64_t n) {
+  OpCase c{.op = "Lu", .name = name, .inputs = {matrix_input(batch, n, n, 0)}};
+  c.dtypes = {DType::kComplex64, DType::kComplex128};
+  c.check_gradient = false;
+  const In in = c.inputs[0];
+  c.check = [=](const std::vector<Tensor>& out) {
+    const Ref lu = to_ref(out[0]), order = to_ref(out[1]);
+    for (int64_t b = 0; b < batch_of(in.shape); ++b) {
+      Matrix lower = matrix_of(lu, b), upper = lower, expected = lower;
+      const Matrix a = input_matrix(in, b, out[0].dtype());
+      for (int64_t i = 0; i < n; ++i) {
+        const auto from = static_cast<int64_t>(order.re(static_cast<size_t>(b * n + i)));
+        ASSERT_TRUE(from >= 0 && from < n);
+        for (int64_t j = 0; j < n; ++j) {
+          (j < i ? upper : lower).at(i, j) = i == j ? 1 : 0;
+          expected.at(i, j) = a.at(from, j);
+        }
+      }
+      expect_near(multiplied(lower, upper), expected, tolerance_of(out[0]));
+    }
   };
   cases.push_back(c);
 }
@@ -367,6 +400,8 @@ void add_decomposition_cases(CaseList& cases) {
   add_lu(cases, "plain", {}, 5, DType::kInt32);
   add_lu(cases, "batch", {2, 2}, 3, DType::kInt64);
   add_lu(cases, "blocked", {2}, 140, DType::kInt32);
+  add_lu_complex(cases, "complex", {2}, 6);
+  add_lu_complex(cases, "complex_blocked", {}, 131);
   add_lu(cases, "empty", {2}, 0, DType::kInt32);
 }
 

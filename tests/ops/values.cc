@@ -106,7 +106,10 @@ Ref make_values(const In& in, DType dtype, std::mt19937_64& random) {
   ref.values.resize(n);
   if (!in.fixed.empty() || n == 0) {
     for (size_t i = 0; i < n; ++i) {
-      ref.values[i] = rounded(in.fixed[i % in.fixed.size()], dtype);
+      const bool both = is_complex(dtype) && !in.imaginary.empty();
+      ref.values[i] = rounded({in.fixed[i % in.fixed.size()],
+                               both ? in.imaginary[i % in.imaginary.size()] : 0},
+                              dtype);
     }
     return ref;
   }

@@ -13,9 +13,10 @@ namespace tandem::cuda {
 namespace {
 
 // The table's types are those of the header.
-#define SAME(T, member, function)                                       \
-  static_assert(std::is_same_v<decltype(SolverFunctions<T>::member),    \
-                               decltype(&::cusolverDn##function)>, #function)
+#define SAME(T, member, function)                                    \
+  static_assert(std::is_same_v<decltype(SolverFunctions<T>::member), \
+                               decltype(&::cusolverDn##function)>,   \
+                #function)
 SAME(float, potrf_size, Spotrf_bufferSize);
 SAME(float, potrf, Spotrf);
 SAME(cuComplex, potrf_batched, CpotrfBatched);

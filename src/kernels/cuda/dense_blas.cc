@@ -13,7 +13,8 @@ namespace tandem::cuda {
 namespace {
 
 // The table's types are those of the header.
-static_assert(std::is_same_v<decltype(BlasFunctions<float>::trsm), decltype(&::cublasStrsm)>);
+static_assert(
+    std::is_same_v<decltype(BlasFunctions<float>::trsm), decltype(&::cublasStrsm)>);
 static_assert(std::is_same_v<decltype(BlasFunctions<cuComplex>::trsm_batched),
                              decltype(&::cublasCtrsmBatched)>);
 static_assert(std::is_same_v<decltype(BlasFunctions<double>::gemm_batched),

@@ -1,13 +1,55 @@
-// Cholesky and CholeskyGrad. To the library the row-major lower triangle of a is the
-// upper one of conj(a), whose factor u gives l = uᵀ: again the same memory.
+// Cholesky and CholeskyGrad. Small matrices have a kernel of our own, which can be
+// captured. To the library the row-major lower triangle of a is the upper one of conj(a),
+// whose factor u gives l = uᵀ: again the same memory.
 #include "kernels/cuda/triangular.h"
 
 namespace tandem::cuda {
+
+std::string small_cholesky_text(DType dtype) {
+  return linalg_text(dtype) + std::string(device_text("small_cholesky.cuh"));
+}
 
 namespace {
 
 /// The library's batched form is made for small matrices.
 constexpr int64_t kLargestInBatch = 512;
+
+int64_t row_elements(int64_t n) { return n | 1; }
+
+/// A matrix fits into the shared memory that every block has.
+bool small(const Signature& s) {
+  constexpr int64_t kSharedBytes = 48 << 10;
+  const int64_t n = s.in(0).shape.dim(-1);
+  return n <= 256 &&
+         n * row_elements(n) * static_cast<int64_t>(dtype_size(s.in(0).dtype)) <=
+             kSharedBytes;
+}
+
+struct SmallPlan {
+  Matrices m;
+  Function function;
+  Grid grid;
+};
+SmallPlan prepare_small(const Signature& s) {
+  SmallPlan p;
+  p.m = matrices_of(s.in(0).shape);
+  if (p.m.total() == 0) return p;
+  const int64_t n = p.m.rows;
+  p.function = find_function(s.device, "cholesky", small_cholesky_text(s.in(0).dtype),
+                             "small_cholesky");
+  p.grid.threads = n <= 16 ? 64 : n <= 32 ? 128 : 256;
+  p.grid.shared = static_cast<unsigned>(n * row_elements(n)) *
+                  static_cast<unsigned>(dtype_size(s.in(0).dtype));
+  constexpr int64_t kWaves = 32;
+  p.grid.x = static_cast<unsigned>(
+      std::min(p.m.batch, kWaves * int64_t{p.function.multiprocessors}));
+  return p;
+}
+void launch_small(const SmallPlan& p, const LaunchArgs& a) {
+  if (p.m.total() == 0) return;
+  launch(p.function, *a.stream, p.grid, a.inputs[0], a.outputs[0], p.m.batch,
+         static_cast<int32_t>(p.m.rows));
+}
 
 // A matrix that is not positive definite gets a factor without numbers, as on the CPU.
 template <class T>
@@ -59,10 +101,10 @@ struct Cholesky {
       point_at(p.point, *a.stream, list, out, p.m.batch,
                BatchSteps::plain(p.m.batch, p.m.elements()));
       const SolverScope scope(*a.stream);
-      check_solver(solver()->of<T>().potrf_batched(scope.handle(), CUBLAS_FILL_MODE_UPPER,
-                                                   n, list, n, info,
-                                                   static_cast<int>(p.m.batch)),
-                   "decomposing matrices");
+      check_solver(
+          solver()->of<T>().potrf_batched(scope.handle(), CUBLAS_FILL_MODE_UPPER, n, list,
+                                          n, info, static_cast<int>(p.m.batch)),
+          "decomposing matrices");
     } else {
       const SolverScope scope(*a.stream);
       for (int64_t b = 0; b < p.m.batch; ++b) {
@@ -122,11 +164,11 @@ struct CholeskyGrad {
     {
       const BlasScope blas(*a.stream, region<std::byte>(a, p.systems.work));
       const T one = scale_of<T>(1), zero = scale_of<T>(0);
-      check_dense_blas(dense_blas()->of<T>().gemm_batched(
-                           blas.handle(), CUBLAS_OP_N, CUBLAS_OP_C, n, n, n, &one,
-                           a.in<T>(1), n, size, l, n, size, &zero, m, n, size,
-                           static_cast<int>(p.m.batch)),
-                       "multiplying matrices");
+      check_dense_blas(
+          dense_blas()->of<T>().gemm_batched(
+              blas.handle(), CUBLAS_OP_N, CUBLAS_OP_C, n, n, n, &one, a.in<T>(1), n, size,
+              l, n, size, &zero, m, n, size, static_cast<int>(p.m.batch)),
+          "multiplying matrices");
     }
     cuda::launch(p.halve, *a.stream, grid_for(p.halve, total), m, p.m.batch, p.m.rows);
     p.systems.solve(a, l, steps, m);
@@ -138,7 +180,7 @@ struct CholeskyGrad {
 };
 
 bool cholesky_supported(const Signature& s) {
-  return countable(matrices_of(s.in(0).shape)) && solver();
+  return !small(s) && countable(matrices_of(s.in(0).shape)) && solver();
 }
 bool gradient_supported(const Signature& s) {
   return countable(matrices_of(s.in(0).shape)) && dense_blas();
@@ -147,6 +189,8 @@ bool gradient_supported(const Signature& s) {
 }  // namespace
 
 void register_cholesky(Kernels& kernels) {
+  kernels.add(make_kernel<prepare_small, launch_small>("Cholesky", "cuda.cholesky.small",
+                                                       kLibraryTypes, small));
   add_linalg_kernels<Cholesky>(kernels, "Cholesky", "cuda.cholesky.cusolver",
                                cholesky_supported, false);
   add_linalg_kernels<CholeskyGrad>(kernels, "CholeskyGrad", "cuda.cholesky_grad",

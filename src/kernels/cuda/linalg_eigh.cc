@@ -54,14 +54,13 @@ struct SelfAdjoint {
     const int n = static_cast<int>(p.m.rows);
     const SolverScope scope(gpu_of(s));
     const SolverFunctions<T>& functions = solver()->of<T>();
-    check_solver(p.batched ? functions.heevj_batched_size(
-                                 scope.handle(), p.mode, CUBLAS_FILL_MODE_UPPER, n,
-                                 nullptr, n, nullptr, &p.work_size, scope.syevj(),
-                                 static_cast<int>(p.m.batch))
-                           : functions.heevd_size(scope.handle(), p.mode,
-                                                  CUBLAS_FILL_MODE_UPPER, n, nullptr, n,
-                                                  nullptr, &p.work_size),
-                 "preparing an eigen decomposition");
+    check_solver(
+        p.batched ? functions.heevj_batched_size(
+                        scope.handle(), p.mode, CUBLAS_FILL_MODE_UPPER, n, nullptr, n,
+                        nullptr, &p.work_size, scope.syevj(), static_cast<int>(p.m.batch))
+                  : functions.heevd_size(scope.handle(), p.mode, CUBLAS_FILL_MODE_UPPER,
+                                         n, nullptr, n, nullptr, &p.work_size),
+        "preparing an eigen decomposition");
     p.work = regions.add<T>(p.work_size);
     p.workspace_bytes = regions.workspace_bytes();
     return p;
@@ -101,11 +100,11 @@ struct SelfAdjoint {
     T* const work = region<T>(a, p.work);
     const SolverScope scope(*a.stream);
     if (p.batched) {
-      check_solver(functions.heevj_batched(scope.handle(), p.mode, CUBLAS_FILL_MODE_UPPER,
-                                           n, matrices, n, values, work, p.work_size,
-                                           info, scope.syevj(),
-                                           static_cast<int>(p.m.batch)),
-                   "decomposing matrices");
+      check_solver(
+          functions.heevj_batched(scope.handle(), p.mode, CUBLAS_FILL_MODE_UPPER, n,
+                                  matrices, n, values, work, p.work_size, info,
+                                  scope.syevj(), static_cast<int>(p.m.batch)),
+          "decomposing matrices");
       return;
     }
     for (int64_t b = 0; b < p.m.batch; ++b) {

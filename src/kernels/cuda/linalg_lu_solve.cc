@@ -31,8 +31,8 @@ struct Solve {
     p.adjoint = s.attrs.as<linalg::AdjointAttrs>().adjoint;
     p.take = LayOut::straight(m);
     p.take.conjugate = p.adjoint;
-    p.turn = LayOut::from_columns({rhs.batch, rhs.cols, rhs.rows}, rhs.cols,
-                                  rhs.elements());
+    p.turn =
+        LayOut::from_columns({rhs.batch, rhs.cols, rhs.rows}, rhs.cols, rhs.elements());
     p.turn_back = LayOut::from_columns(rhs, rhs.rows, rhs.elements());
     p.lay_out = linalg_function(s, "lay_out");
     p.rhs = regions.add<T>(rhs.total());
@@ -96,7 +96,8 @@ struct Inverse {
     p.factors = LuFactors<T>::plan(s, regions, kBatched);
     if (p.factors.empty()) return p;
     const bool adjoint = s.attrs.as<linalg::AdjointAttrs>().adjoint;
-    p.take = adjoint ? LayOut::from_columns(m, m.rows, m.elements()) : LayOut::straight(m);
+    p.take =
+        adjoint ? LayOut::from_columns(m, m.rows, m.elements()) : LayOut::straight(m);
     p.take.conjugate = adjoint;
     p.lay_out = linalg_function(s, "lay_out");
     p.identity = linalg_function(s, "write_identity");
@@ -129,11 +130,11 @@ struct Inverse {
       cuda::launch(p.identity, *a.stream, grid_for(p.identity, total), out, f.batch, f.n);
       const SolverScope scope(*a.stream);
       for (int64_t i = 0; i < f.batch; ++i) {
-        check_solver(solver()->of<T>().getrs(scope.handle(), CUBLAS_OP_N, n, n,
-                                             matrices + i * f.n * f.n, n,
-                                             pivots + i * f.n, out + i * f.n * f.n, n,
-                                             region<int>(a, f.info)),
-                     "inverting a matrix");
+        check_solver(
+            solver()->of<T>().getrs(scope.handle(), CUBLAS_OP_N, n, n,
+                                    matrices + i * f.n * f.n, n, pivots + i * f.n,
+                                    out + i * f.n * f.n, n, region<int>(a, f.info)),
+            "inverting a matrix");
       }
     }
   }

@@ -39,13 +39,12 @@ struct Qr {
     const int rows = static_cast<int>(m.rows), cols = static_cast<int>(m.cols);
     int factor = 0, form = 0;
     const SolverScope scope(gpu_of(s));
-    check_solver(solver()->of<T>().geqrf_size(scope.handle(), rows, cols, nullptr, rows,
-                                              &factor),
-                 "preparing a QR decomposition");
-    check_solver(solver()->of<T>().ungqr_size(scope.handle(), rows,
-                                              static_cast<int>(p.width),
-                                              static_cast<int>(least), nullptr, rows,
-                                              nullptr, &form),
+    check_solver(
+        solver()->of<T>().geqrf_size(scope.handle(), rows, cols, nullptr, rows, &factor),
+        "preparing a QR decomposition");
+    check_solver(solver()->of<T>().ungqr_size(
+                     scope.handle(), rows, static_cast<int>(p.width),
+                     static_cast<int>(least), nullptr, rows, nullptr, &form),
                  "preparing a QR decomposition");
     Regions regions;
     p.work_size = std::max(factor, form);

@@ -101,16 +101,15 @@ struct Svd {
     const int rows = static_cast<int>(m.cols), cols = static_cast<int>(m.rows);
     const SolverScope scope(gpu_of(s));
     const SolverFunctions<T>& functions = solver()->of<T>();
-    check_solver(
-        p.batched
-            ? functions.gesvdj_batched_size(scope.handle(), p.mode(), rows, cols, nullptr,
-                                            rows, nullptr, nullptr, rows, nullptr, cols,
-                                            &p.work_size, scope.gesvdj(),
-                                            static_cast<int>(m.batch))
-            : functions.gesvdj_size(scope.handle(), p.mode(), p.econ(), rows, cols,
-                                    nullptr, rows, nullptr, nullptr, rows, nullptr, cols,
-                                    &p.work_size, scope.gesvdj()),
-        "preparing a singular value decomposition");
+    check_solver(p.batched
+                     ? functions.gesvdj_batched_size(
+                           scope.handle(), p.mode(), rows, cols, nullptr, rows, nullptr,
+                           nullptr, rows, nullptr, cols, &p.work_size, scope.gesvdj(),
+                           static_cast<int>(m.batch))
+                     : functions.gesvdj_size(scope.handle(), p.mode(), p.econ(), rows,
+                                             cols, nullptr, rows, nullptr, nullptr, rows,
+                                             nullptr, cols, &p.work_size, scope.gesvdj()),
+                 "preparing a singular value decomposition");
     p.work = regions.add<T>(p.work_size);
     p.workspace_bytes = regions.workspace_bytes();
   }
@@ -125,11 +124,11 @@ struct Svd {
     const SolverFunctions<T>& functions = solver()->of<T>();
     const SolverScope scope(*a.stream);
     if (p.batched) {
-      check_solver(functions.gesvdj_batched(scope.handle(), p.mode(), rows, cols, matrices,
-                                            rows, values, left, rows, right, cols, work,
-                                            p.work_size, info, scope.gesvdj(),
-                                            static_cast<int>(m.batch)),
-                   "decomposing matrices");
+      check_solver(
+          functions.gesvdj_batched(scope.handle(), p.mode(), rows, cols, matrices, rows,
+                                   values, left, rows, right, cols, work, p.work_size,
+                                   info, scope.gesvdj(), static_cast<int>(m.batch)),
+          "decomposing matrices");
       return;
     }
     for (int64_t b = 0; b < m.batch; ++b) {

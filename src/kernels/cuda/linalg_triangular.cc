@@ -38,20 +38,19 @@ void TriangularSystems<T>::solve(const LaunchArgs& a, const T* matrices,
     point_at(point, *a.stream, from, matrices, batch, steps);
     point_at(point, *a.stream, to, x, batch, BatchSteps::plain(batch, n * columns));
     const BlasScope scope(*a.stream, region<std::byte>(a, work));
-    check_dense_blas(
-        blas.trsm_batched(scope.handle(), CUBLAS_SIDE_RIGHT, fill, op,
-                          CUBLAS_DIAG_NON_UNIT, wide, side, &one, from, side, to, wide,
-                          static_cast<int>(batch)),
-        "solving triangular systems");
+    check_dense_blas(blas.trsm_batched(scope.handle(), CUBLAS_SIDE_RIGHT, fill, op,
+                                       CUBLAS_DIAG_NON_UNIT, wide, side, &one, from, side,
+                                       to, wide, static_cast<int>(batch)),
+                     "solving triangular systems");
     return;
   }
   const BlasScope scope(*a.stream, region<std::byte>(a, work));
   for (int64_t b = 0; b < batch; ++b) {
-    check_dense_blas(blas.trsm(scope.handle(), CUBLAS_SIDE_RIGHT, fill, op,
-                               CUBLAS_DIAG_NON_UNIT, wide, side, &one,
-                               matrices + steps.offset(b), side, x + b * n * columns,
-                               wide),
-                     "solving a triangular system");
+    check_dense_blas(
+        blas.trsm(scope.handle(), CUBLAS_SIDE_RIGHT, fill, op, CUBLAS_DIAG_NON_UNIT, wide,
+                  side, &one, matrices + steps.offset(b), side, x + b * n * columns,
+                  wide),
+        "solving a triangular system");
   }
 }
 
@@ -98,8 +97,8 @@ struct TriangularSolve {
 };
 
 bool supported(const Signature& s) {
-  return countable(matrices_of(s.in(0).shape)) &&
-         countable(matrices_of(s.in(1).shape)) && dense_blas();
+  return countable(matrices_of(s.in(0).shape)) && countable(matrices_of(s.in(1).shape)) &&
+         dense_blas();
 }
 
 }  // namespace

@@ -68,10 +68,10 @@ void LuFactors<T>::factor(const LaunchArgs& a) const {
   }
   const SolverScope scope(*a.stream);
   for (int64_t i = 0; i < batch; ++i) {
-    check_solver(solver()->of<T>().getrf(scope.handle(), side, side, from + i * n * n,
-                                         side, region<T>(a, work), exchanged + i * n,
-                                         said + i),
-                 "decomposing a matrix");
+    check_solver(
+        solver()->of<T>().getrf(scope.handle(), side, side, from + i * n * n, side,
+                                region<T>(a, work), exchanged + i * n, said + i),
+        "decomposing a matrix");
   }
 }
 

@@ -59,10 +59,10 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void* workspace, size_t byt
 const char* cublasGetStatusString(cublasStatus_t) { return "a pretended error"; }
 
 #define FAKE_BLAS(L, T)                                                                  \
-  cublasStatus_t cublas##L##trsm_v2(                                                     \
-      cublasHandle_t, cublasSideMode_t side, cublasFillMode_t fill,                      \
-      cublasOperation_t op, cublasDiagType_t diag, int m, int n, const T* alpha,         \
-      const T* a, int lda, T* b, int ldb) {                                              \
+  cublasStatus_t cublas##L##trsm_v2(cublasHandle_t, cublasSideMode_t side,               \
+                                    cublasFillMode_t fill, cublasOperation_t op,         \
+                                    cublasDiagType_t diag, int m, int n, const T* alpha, \
+                                    const T* a, int lda, T* b, int ldb) {                \
     if (lda < (side == CUBLAS_SIDE_LEFT ? m : n) || ldb < m) return kBad;                \
     trsm(side == CUBLAS_SIDE_LEFT ? CblasLeft : CblasRight,                              \
          fill == CUBLAS_FILL_MODE_UPPER ? CblasUpper : CblasLower, fake::turn(op),       \

@@ -66,145 +66,145 @@ cusolverStatus_t cusolverGetProperty(libraryPropertyType, int* value) {
   return kGood;
 }
 
-#define FAKE_SOLVER(L, T, R, un, he)                                                      \
-  cusolverStatus_t cusolverDn##L##potrf_bufferSize(cusolverDnHandle_t, cublasFillMode_t,  \
-                                                   int n, T*, int lda, int* size) {       \
-    *size = work_of(n);                                                                   \
-    return lda >= n ? kGood : kBad;                                                       \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##potrf(cusolverDnHandle_t, cublasFillMode_t fill, int n, \
-                                        T* a, int lda, T* work, int size, int* info) {    \
-    if (lda < n || size < work_of(n)) return kBad;                                        \
-    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                             \
-    *info = fake::potrf(fake::letter(fill), n, host(a), lda);                             \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##potrfBatched(cusolverDnHandle_t, cublasFillMode_t fill, \
-                                               int n, T* a[], int lda, int* info,         \
-                                               int batch) {                               \
-    if (lda < n) return kBad;                                                             \
-    for (int b = 0; b < batch; ++b) {                                                     \
-      info[b] = fake::potrf(fake::letter(fill), n, host(a[b]), lda);                      \
-    }                                                                                     \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##getrf_bufferSize(cusolverDnHandle_t, int m, int n, T*,  \
-                                                   int lda, int* size) {                  \
-    *size = work_of(n);                                                                   \
-    return lda >= m ? kGood : kBad;                                                       \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##getrf(cusolverDnHandle_t, int m, int n, T* a, int lda,  \
-                                        T* work, int* pivots, int* info) {                \
-    if (lda < m) return kBad;                                                             \
-    fake::spoil(work, sizeof(T) * static_cast<size_t>(work_of(n)));                       \
-    *info = fake::getrf(m, n, host(a), lda, pivots);                                      \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##getrs(cusolverDnHandle_t, cublasOperation_t op, int n,  \
-                                        int columns, const T* a, int lda,                 \
-                                        const int* pivots, T* b, int ldb, int* info) {    \
-    if (lda < n || ldb < n) return kBad;                                                  \
-    *info = fake::getrs(fake::letter(op), n, columns, host(a), lda, pivots, host(b),      \
-                        ldb);                                                             \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##geqrf_bufferSize(cusolverDnHandle_t, int m, int n, T*,  \
-                                                   int lda, int* size) {                  \
-    *size = work_of(n);                                                                   \
-    return lda >= m ? kGood : kBad;                                                       \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##geqrf(cusolverDnHandle_t, int m, int n, T* a, int lda,  \
-                                        T* tau, T* work, int size, int* info) {           \
-    if (lda < m || size < work_of(n)) return kBad;                                        \
-    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                             \
-    *info = fake::geqrf(m, n, host(a), lda, host(tau));                                   \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##un##gqr_bufferSize(cusolverDnHandle_t, int m, int n,    \
-                                                     int k, const T*, int lda, const T*,  \
-                                                     int* size) {                         \
-    *size = work_of(m);                                                                   \
-    return lda >= m && m >= n && n >= k ? kGood : kBad;                                   \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##un##gqr(cusolverDnHandle_t, int m, int n, int k, T* a,  \
-                                          int lda, const T* tau, T* work, int size,       \
-                                          int* info) {                                    \
-    if (lda < m || m < n || n < k || size < work_of(m)) return kBad;                      \
-    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                             \
-    *info = fake::ungqr(m, n, k, host(a), lda, host(tau));                                \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##he##evd_bufferSize(                                     \
-      cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int n, const T*, int lda,  \
-      const R*, int* size) {                                                              \
-    *size = work_of(n);                                                                   \
-    return lda >= n ? kGood : kBad;                                                       \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##he##evd(                                                \
-      cusolverDnHandle_t, cusolverEigMode_t mode, cublasFillMode_t fill, int n, T* a,     \
-      int lda, R* w, T* work, int size, int* info) {                                      \
-    if (lda < n || size < work_of(n)) return kBad;                                        \
-    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                             \
-    *info = fake::heevd(mode == CUSOLVER_EIG_MODE_VECTOR ? 'V' : 'N', fake::letter(fill), \
-                        n, host(a), lda, w);                                              \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##he##evjBatched_bufferSize(                              \
-      cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int n, const T*, int lda,  \
-      const R*, int* size, syevjInfo_t params, int batch) {                               \
-    *size = work_of(n) * batch;                                                           \
-    return lda >= n && params ? kGood : kBad;                                             \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##he##evjBatched(                                         \
-      cusolverDnHandle_t, cusolverEigMode_t mode, cublasFillMode_t fill, int n, T* a,     \
-      int lda, R* w, T* work, int size, int* info, syevjInfo_t params, int batch) {       \
-    if (lda < n || size < work_of(n) * batch || !params) return kBad;                     \
-    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                             \
-    for (int b = 0; b < batch; ++b) {                                                     \
-      info[b] = fake::heevd(mode == CUSOLVER_EIG_MODE_VECTOR ? 'V' : 'N',                 \
-                            fake::letter(fill), n, host(a + b * lda * n), lda,            \
-                            w + b * n);                                                   \
-    }                                                                                     \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##gesvdj_bufferSize(                                      \
-      cusolverDnHandle_t, cusolverEigMode_t, int, int m, int n, const T*, int lda,        \
-      const R*, const T*, int ldu, const T*, int ldv, int* size, gesvdjInfo_t params) {   \
-    *size = work_of(m);                                                                   \
-    return lda >= m && ldu >= m && ldv >= n && params ? kGood : kBad;                     \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##gesvdj(                                                 \
-      cusolverDnHandle_t, cusolverEigMode_t mode, int economy, int m, int n, T* a,        \
-      int lda, R* s, T* u, int ldu, T* v, int ldv, T* work, int size, int* info,          \
-      gesvdjInfo_t params) {                                                              \
-    if (lda < m || ldu < m || ldv < n || size < work_of(m) || !params) return kBad;       \
-    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                             \
-    *info = gesvdj(mode == CUSOLVER_EIG_MODE_VECTOR, economy != 0, m, n, host(a), lda, s, \
-                   host(u), ldu, host(v), ldv);                                           \
-    return kGood;                                                                         \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##gesvdjBatched_bufferSize(                               \
-      cusolverDnHandle_t, cusolverEigMode_t, int m, int n, const T*, int lda, const R*,   \
-      const T*, int ldu, const T*, int ldv, int* size, gesvdjInfo_t params, int batch) {  \
-    *size = work_of(m) * batch;                                                           \
-    return lda >= m && ldu >= m && ldv >= n && m <= 32 && n <= 32 && params ? kGood       \
-                                                                            : kBad;       \
-  }                                                                                       \
-  cusolverStatus_t cusolverDn##L##gesvdjBatched(                                          \
-      cusolverDnHandle_t, cusolverEigMode_t mode, int m, int n, T* a, int lda, R* s,      \
-      T* u, int ldu, T* v, int ldv, T* work, int size, int* info, gesvdjInfo_t params,    \
-      int batch) {                                                                        \
-    if (lda < m || ldu < m || ldv < n || size < work_of(m) * batch || !params ||          \
-        m > 32 || n > 32) {                                                               \
-      return kBad;                                                                        \
-    }                                                                                     \
-    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                             \
-    for (int b = 0; b < batch; ++b) {                                                     \
-      info[b] = gesvdj(mode == CUSOLVER_EIG_MODE_VECTOR, false, m, n,                     \
-                       host(a + b * lda * n), lda, s + b * std::min(m, n),                \
-                       host(u + b * ldu * m), ldu, host(v + b * ldv * n), ldv);           \
-    }                                                                                     \
-    return kGood;                                                                         \
+#define FAKE_SOLVER(L, T, R, un, he)                                                     \
+  cusolverStatus_t cusolverDn##L##potrf_bufferSize(cusolverDnHandle_t, cublasFillMode_t, \
+                                                   int n, T*, int lda, int* size) {      \
+    *size = work_of(n);                                                                  \
+    return lda >= n ? kGood : kBad;                                                      \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##potrf(cusolverDnHandle_t, cublasFillMode_t fill,       \
+                                        int n, T* a, int lda, T* work, int size,         \
+                                        int* info) {                                     \
+    if (lda < n || size < work_of(n)) return kBad;                                       \
+    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                            \
+    *info = fake::potrf(fake::letter(fill), n, host(a), lda);                            \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##potrfBatched(cusolverDnHandle_t,                       \
+                                               cublasFillMode_t fill, int n, T* a[],     \
+                                               int lda, int* info, int batch) {          \
+    if (lda < n) return kBad;                                                            \
+    for (int b = 0; b < batch; ++b) {                                                    \
+      info[b] = fake::potrf(fake::letter(fill), n, host(a[b]), lda);                     \
+    }                                                                                    \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##getrf_bufferSize(cusolverDnHandle_t, int m, int n, T*, \
+                                                   int lda, int* size) {                 \
+    *size = work_of(n);                                                                  \
+    return lda >= m ? kGood : kBad;                                                      \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##getrf(cusolverDnHandle_t, int m, int n, T* a, int lda, \
+                                        T* work, int* pivots, int* info) {               \
+    if (lda < m) return kBad;                                                            \
+    fake::spoil(work, sizeof(T) * static_cast<size_t>(work_of(n)));                      \
+    *info = fake::getrf(m, n, host(a), lda, pivots);                                     \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##getrs(cusolverDnHandle_t, cublasOperation_t op, int n, \
+                                        int columns, const T* a, int lda,                \
+                                        const int* pivots, T* b, int ldb, int* info) {   \
+    if (lda < n || ldb < n) return kBad;                                                 \
+    *info =                                                                              \
+        fake::getrs(fake::letter(op), n, columns, host(a), lda, pivots, host(b), ldb);   \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##geqrf_bufferSize(cusolverDnHandle_t, int m, int n, T*, \
+                                                   int lda, int* size) {                 \
+    *size = work_of(n);                                                                  \
+    return lda >= m ? kGood : kBad;                                                      \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##geqrf(cusolverDnHandle_t, int m, int n, T* a, int lda, \
+                                        T* tau, T* work, int size, int* info) {          \
+    if (lda < m || size < work_of(n)) return kBad;                                       \
+    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                            \
+    *info = fake::geqrf(m, n, host(a), lda, host(tau));                                  \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##un##gqr_bufferSize(                                    \
+      cusolverDnHandle_t, int m, int n, int k, const T*, int lda, const T*, int* size) { \
+    *size = work_of(m);                                                                  \
+    return lda >= m && m >= n && n >= k ? kGood : kBad;                                  \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##un##gqr(cusolverDnHandle_t, int m, int n, int k, T* a, \
+                                          int lda, const T* tau, T* work, int size,      \
+                                          int* info) {                                   \
+    if (lda < m || m < n || n < k || size < work_of(m)) return kBad;                     \
+    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                            \
+    *info = fake::ungqr(m, n, k, host(a), lda, host(tau));                               \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##he##evd_bufferSize(                                    \
+      cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int n, const T*, int lda, \
+      const R*, int* size) {                                                             \
+    *size = work_of(n);                                                                  \
+    return lda >= n ? kGood : kBad;                                                      \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##he##evd(cusolverDnHandle_t, cusolverEigMode_t mode,    \
+                                          cublasFillMode_t fill, int n, T* a, int lda,   \
+                                          R* w, T* work, int size, int* info) {          \
+    if (lda < n || size < work_of(n)) return kBad;                                       \
+    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                            \
+    *info = fake::heevd(mode == CUSOLVER_EIG_MODE_VECTOR ? 'V' : 'N',                    \
+                        fake::letter(fill), n, host(a), lda, w);                         \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##he##evjBatched_bufferSize(                             \
+      cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int n, const T*, int lda, \
+      const R*, int* size, syevjInfo_t params, int batch) {                              \
+    *size = work_of(n) * batch;                                                          \
+    return lda >= n && params ? kGood : kBad;                                            \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##he##evjBatched(                                        \
+      cusolverDnHandle_t, cusolverEigMode_t mode, cublasFillMode_t fill, int n, T* a,    \
+      int lda, R* w, T* work, int size, int* info, syevjInfo_t params, int batch) {      \
+    if (lda < n || size < work_of(n) * batch || !params) return kBad;                    \
+    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                            \
+    for (int b = 0; b < batch; ++b) {                                                    \
+      info[b] =                                                                          \
+          fake::heevd(mode == CUSOLVER_EIG_MODE_VECTOR ? 'V' : 'N', fake::letter(fill),  \
+                      n, host(a + b * lda * n), lda, w + b * n);                         \
+    }                                                                                    \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##gesvdj_bufferSize(                                     \
+      cusolverDnHandle_t, cusolverEigMode_t, int, int m, int n, const T*, int lda,       \
+      const R*, const T*, int ldu, const T*, int ldv, int* size, gesvdjInfo_t params) {  \
+    *size = work_of(m);                                                                  \
+    return lda >= m && ldu >= m && ldv >= n && params ? kGood : kBad;                    \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##gesvdj(cusolverDnHandle_t, cusolverEigMode_t mode,     \
+                                         int economy, int m, int n, T* a, int lda, R* s, \
+                                         T* u, int ldu, T* v, int ldv, T* work,          \
+                                         int size, int* info, gesvdjInfo_t params) {     \
+    if (lda < m || ldu < m || ldv < n || size < work_of(m) || !params) return kBad;      \
+    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                            \
+    *info = gesvdj(mode == CUSOLVER_EIG_MODE_VECTOR, economy != 0, m, n, host(a), lda,   \
+                   s, host(u), ldu, host(v), ldv);                                       \
+    return kGood;                                                                        \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##gesvdjBatched_bufferSize(                              \
+      cusolverDnHandle_t, cusolverEigMode_t, int m, int n, const T*, int lda, const R*,  \
+      const T*, int ldu, const T*, int ldv, int* size, gesvdjInfo_t params, int batch) { \
+    *size = work_of(m) * batch;                                                          \
+    return lda >= m && ldu >= m && ldv >= n && m <= 32 && n <= 32 && params ? kGood      \
+                                                                            : kBad;      \
+  }                                                                                      \
+  cusolverStatus_t cusolverDn##L##gesvdjBatched(                                         \
+      cusolverDnHandle_t, cusolverEigMode_t mode, int m, int n, T* a, int lda, R* s,     \
+      T* u, int ldu, T* v, int ldv, T* work, int size, int* info, gesvdjInfo_t params,   \
+      int batch) {                                                                       \
+    if (lda < m || ldu < m || ldv < n || size < work_of(m) * batch || !params ||         \
+        m > 32 || n > 32) {                                                              \
+      return kBad;                                                                       \
+    }                                                                                    \
+    fake::spoil(work, sizeof(T) * static_cast<size_t>(size));                            \
+    for (int b = 0; b < batch; ++b) {                                                    \
+      info[b] = gesvdj(mode == CUSOLVER_EIG_MODE_VECTOR, false, m, n,                    \
+                       host(a + b * lda * n), lda, s + b * std::min(m, n),               \
+                       host(u + b * ldu * m), ldu, host(v + b * ldv * n), ldv);          \
+    }                                                                                    \
+    return kGood;                                                                        \
   }
 
 FAKE_SOLVER(S, float, float, or, sy)

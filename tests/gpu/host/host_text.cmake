@@ -1,4 +1,11 @@
-# A device text for the host's compiler: kernels become plain functions. -DIN, -DOUT.
-file(READ "${IN}" text)
-string(REPLACE "extern \"C\" __global__ void" "inline void" text "${text}")
-file(WRITE "${OUT}" "${text}")
+# Device texts for the host's compiler: kernels become plain functions, and shared memory is
+# the caller's. -DIN (files with a + between them), -DOUT.
+string(REPLACE "+" ";" files "${IN}")
+set(all "")
+foreach(file ${files})
+  file(READ "${file}" text)
+  string(REPLACE "extern \"C\" __global__ void" "inline void" text "${text}")
+  string(REPLACE "extern __shared__ __align__(16) unsigned char block_space[];" "" text "${text}")
+  string(APPEND all "${text}")
+endforeach()
+file(WRITE "${OUT}" "${all}")

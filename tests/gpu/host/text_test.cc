@@ -26,11 +26,13 @@ namespace tandem::cuda {
 
 std::string gather_text(size_t element, DType index);
 std::string copy_text();
+std::string cross_text(DType dtype);
 std::string linalg_text(DType dtype);
 std::string make_text(DType dtype);
 std::string norm_text(DType dtype);
 std::string pool_text(const nn::PoolShape& pool, DType dtype);
 std::string random_text(DType dtype);
+std::string small_cholesky_text(DType dtype);
 std::string state_text(DType dtype);
 
 namespace {
@@ -279,7 +281,13 @@ TEST(Pools, EveryDtypeCompiles) {
 TEST(LinearAlgebra, EveryDtypeCompiles) {
   for (DType t :
        {DType::kFloat32, DType::kFloat64, DType::kComplex64, DType::kComplex128}) {
-    for (int arch : {75, 80, 90}) expect_compiles("linalg", linalg_text(t), arch);
+    expect_compiles("linalg", small_cholesky_text(t));
+  }
+  for (int arch : {75, 80, kArch}) {
+    expect_compiles("linalg", small_cholesky_text(DType::kComplex128), arch);
+  }
+  for (DType t : plain_dtypes()) {
+    if (kReals & mask(t)) expect_compiles("cross", cross_text(t));
   }
 }
 
