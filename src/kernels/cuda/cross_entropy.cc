@@ -11,6 +11,7 @@ namespace {
 struct CrossEntropyPlan {
   Function function;
   int64_t rows = 0, classes = 0;
+  int64_t element = 4;  // bytes
   // Steps along rows and classes; 0 where they broadcast.
   int64_t x_row = 0, x_step = 0, label_row = 0, label_step = 0;
   std::shared_ptr<ErrorSite> site;
@@ -27,6 +28,7 @@ CrossEntropyPlan plan(const Signature& s, const char* entry) {
   CrossEntropyPlan p;
   p.rows = s.out(1).shape[0];
   p.classes = s.out(1).shape[1];
+  p.element = static_cast<int64_t>(dtype_size(s.in(0).dtype));
   steps(s.in(0).shape, &p.x_row, &p.x_step);
   steps(s.in(1).shape, &p.label_row, &p.label_step);
   p.function = find_function(s.device, s.op->name, rows_text(s.in(0).dtype), entry);
@@ -54,8 +56,10 @@ CrossEntropyPlan prepare_sparse(const Signature& s) {
 }
 void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
   if (p.rows == 0) return;
-  launch(p.function, *a.stream, row_grid(p.rows, p.classes), a.inputs[0], a.inputs[1],
-         a.outputs[0], a.outputs[1], p.rows, p.classes, flags_of(a), p.site->id());
+  const int64_t bytes = p.classes * p.element;
+  launch(p.function, *a.stream, chunk_grid(p.rows, bytes), a.inputs[0], a.inputs[1],
+         a.outputs[0], a.outputs[1], p.rows, p.classes, flags_of(a), p.site->id(),
+         rows_together(bytes, {a.inputs[0], a.outputs[1]}));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
-// LayerNorm and FusedBatchNormV3 with their gradients: floats; half precision computes in
-// float32. Sums over rows and channels are cut into parts by sizes alone.
+// FusedBatchNormV3 with its gradient: floats; half precision computes in float32. Sums
+// over channels are cut into parts by sizes alone.
+#include "kernels/cuda/norm.h"
+
 #include <fmt/format.h>
 
 #include "kernels/cuda/families.h"
@@ -17,73 +19,6 @@ namespace {
 
 size_t computed_bytes(DType dtype) { return dtype == DType::kFloat64 ? 8 : 4; }
 int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
-// ---- Layer normalisation -----------------------------------------------------------
-
-struct LayerNormPlan {
-  Function forward, by_x, parts, finish;
-  int64_t rows = 0, n = 0, count = 1;
-  double epsilon = 0;
-  bool gamma = false, beta = false;
-  size_t parts_at = 0, workspace_bytes = 0;
-};
-bool is_given(const Signature& s, size_t i) {
-  return s.inputs.size() > i && s.in(static_cast<int>(i)).dtype != DType::kInvalid;
-}
-LayerNormPlan plan_layer(const Signature& s, const Shape& x) {
-  const auto& attrs = s.attrs.as<nn::LayerNormAttrs>();
-  const int kept = x.rank() - static_cast<int>(attrs.axis.size());
-  LayerNormPlan p;
-  p.rows = x.slice(0, kept).num_elements();
-  p.n = x.slice(kept, x.rank()).num_elements();
-  p.epsilon = attrs.epsilon;
-  gpu_of(s).activate();
-  return p;
-}
-LayerNormPlan prepare_layer(const Signature& s) {
-  LayerNormPlan p = plan_layer(s, s.in(0).shape);
-  p.gamma = is_given(s, 1);
-  p.beta = is_given(s, 2);
-  p.forward = find_function(s.device, s.op->name, norm_text(s.out().dtype), "layer_norm");
-  return p;
-}
-LayerNormPlan prepare_layer_grad(const Signature& s) {
-  LayerNormPlan p = plan_layer(s, s.in(1).shape);
-  p.gamma = is_given(s, 2);
-  const std::string text = norm_text(s.out().dtype);
-  p.by_x = find_function(s.device, s.op->name, text, "layer_norm_by_x");
-  p.parts = find_function(s.device, s.op->name, text, "layer_norm_parts");
-  p.finish = find_function(s.device, s.op->name, text, "layer_norm_finish");
-  const int64_t busy = int64_t{2} * gpu_of(s).multiprocessors();
-  p.count = std::clamp<int64_t>(
-      std::min(busy / up(std::max<int64_t>(p.n, 1), 32), up(p.rows, 64)), 1, 64);
-  const size_t bytes = computed_bytes(s.out().dtype);
-  p.parts_at = static_cast<size_t>(2 * p.rows) * bytes;
-  p.workspace_bytes = p.parts_at + static_cast<size_t>(2 * p.count * p.n) * bytes;
-  return p;
-}
-void launch_layer(const LayerNormPlan& p, const LaunchArgs& a) {
-  if (p.rows == 0 || p.n == 0) return;
-  const void* gamma = p.gamma ? a.inputs[1] : nullptr;
-  const void* beta = p.beta ? a.inputs[2] : nullptr;
-  launch(p.forward, *a.stream, row_grid(p.rows, p.n), a.inputs[0], gamma, beta,
-         a.outputs[0], p.rows, p.n, p.epsilon);
-}
-void launch_layer_grad(const LayerNormPlan& p, const LaunchArgs& a) {
-  if (p.n == 0) return;
-  const void* gamma = p.gamma ? a.inputs[2] : nullptr;
-  void* const moments = a.workspace;
-  void* const parts = static_cast<std::byte*>(a.workspace) + p.parts_at;
-  if (p.rows > 0) {
-    launch(p.by_x, *a.stream, row_grid(p.rows, p.n), a.inputs[0], a.inputs[1], gamma,
-           a.outputs[0], moments, p.rows, p.n, p.epsilon);
-  }
-  const Grid grid{.x = static_cast<unsigned>(up(p.n, 32)),
-                  .y = static_cast<unsigned>(p.count)};
-  launch(p.parts, *a.stream, grid, a.inputs[0], a.inputs[1], moments, parts, p.rows, p.n);
-  launch(p.finish, *a.stream, grid_for(p.finish, p.n), parts, a.outputs[1], a.outputs[2],
-         p.n, p.count);
-}
 
 // ---- Batch normalisation -----------------------------------------------------------
 
@@ -190,10 +125,6 @@ bool batch_grad_fits(const Signature& s) { return vectors_fit(s.in(1), s.in(2));
 }  // namespace
 
 void register_norm(Kernels& kernels) {
-  kernels.add(
-      make_kernel<prepare_layer, launch_layer>("LayerNorm", "cuda.layer_norm", kFloats));
-  kernels.add(make_kernel<prepare_layer_grad, launch_layer_grad>(
-      "LayerNormGrad", "cuda.layer_norm_grad", kFloats));
   kernels.add(make_kernel<prepare_batch, launch_batch>(
       "FusedBatchNormV3", "cuda.batch_norm", kFloats, batch_fits));
   kernels.add(make_kernel<prepare_batch_grad, launch_batch_grad>(

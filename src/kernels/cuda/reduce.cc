@@ -113,10 +113,17 @@ ReducePlan plan_reduction(Device* device, const std::string& op, DType dtype,
   const std::string source =
       reduce_text(op, dtype, static_cast<int>(kept.size()), static_cast<int>(gone.size()),
                   elements >= (int64_t{1} << 31));
+  // Columns of a matrix, 16 bytes of them to a thread.
+  const auto chunk = static_cast<int64_t>(16 / std::min<size_t>(dtype_size(dtype), 16));
+  const bool wide =
+      !rows && kept.size() == 1 && gone.size() == 1 && chunk > 1 && outputs % chunk == 0;
   // Enough blocks for the GPU when there are few outputs.
-  const int64_t busy = static_cast<CudaDevice*>(device)->multiprocessors() * int64_t{4};
-  const int64_t jobs = rows ? outputs : (outputs + 31) / 32;
-  const int64_t least = rows ? 4096 : 256;  // elements of a part
+  const int64_t busy = static_cast<CudaDevice*>(device)->multiprocessors() * int64_t{8};
+  const auto jobs_of = [&](int64_t width) {
+    return rows ? outputs : (outputs + width - 1) / width;
+  };
+  const int64_t jobs = jobs_of(wide ? 32 * chunk : 32);
+  const int64_t least = rows ? 8192 : 64;  // elements of a part
   const int64_t parts =
       jobs >= busy ? 1
                    : std::clamp<int64_t>(std::min(busy / jobs, count / least), 1, 1024);
@@ -125,13 +132,22 @@ ReducePlan plan_reduction(Device* device, const std::string& op, DType dtype,
                          warps  ? "reduce_short_rows"
                          : rows ? "reduce_rows"
                                 : "reduce_columns");
+  const auto blocks = [](int64_t n) {
+    return static_cast<unsigned>(std::min<int64_t>(n, int64_t{1} << 20));
+  };
+  if (wide) {
+    p.wide = find_function(device, op, source, "reduce_wide_columns");
+    p.wide_grid.x = blocks(jobs * parts);
+  }
   if (parts > 1) {
-    p.parts = find_function(device, op, source, "reduce_parts");
+    const bool many = outputs < 256;
+    p.parts =
+        find_function(device, op, source, many ? "reduce_many_parts" : "reduce_parts");
+    p.parts_grid = many ? Grid{.x = blocks(outputs)} : grid_for(p.parts, outputs);
     p.workspace_bytes =
         static_cast<size_t>(parts * outputs) * accumulator_bytes(op, dtype);
   }
-  const int64_t blocks = warps ? (outputs + 7) / 8 : jobs * parts;
-  p.grid.x = static_cast<unsigned>(std::min<int64_t>(blocks, int64_t{1} << 20));
+  p.grid.x = blocks(warps ? (outputs + 7) / 8 : jobs_of(32) * parts);
   p.words[4] = static_cast<uint64_t>(outputs);
   p.words[5] = static_cast<uint64_t>(count);
   p.words[6] = static_cast<uint64_t>(parts);
@@ -150,10 +166,9 @@ void run_reduction(const ReducePlan& p, const LaunchArgs& a) {
   words[1] = reinterpret_cast<uint64_t>(a.outputs[0]);
   words[3] = reinterpret_cast<uint64_t>(a.workspace);
   void* arguments[] = {words.data()};
-  launch_raw(p.main, *a.stream, p.grid, arguments);
-  if (p.workspace_bytes) {
-    launch_raw(p.parts, *a.stream, grid_for(p.parts, p.outputs), arguments);
-  }
+  const bool wide = p.wide.function && words[0] % 16 == 0;
+  launch_raw(wide ? p.wide : p.main, *a.stream, wide ? p.wide_grid : p.grid, arguments);
+  if (p.workspace_bytes) launch_raw(p.parts, *a.stream, p.parts_grid, arguments);
 }
 
 namespace {

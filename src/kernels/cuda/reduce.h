@@ -12,7 +12,8 @@ namespace tandem::cuda {
 
 struct ReducePlan {
   Function main, parts;
-  Grid grid;
+  Function wide;  // instead of `main` where the input begins at a multiple of 16 bytes
+  Grid grid, wide_grid, parts_grid;
   int64_t outputs = 0;
   std::array<uint64_t, 8 + 4 * kMaxRank> words{};
   size_t workspace_bytes = 0;

@@ -19,6 +19,7 @@ namespace {
 struct SoftmaxPlan {
   Function function;
   int64_t rows = 0, n = 0, inner = 1;
+  int64_t element = 4;  // bytes
   int log = 0;
 };
 
@@ -31,7 +32,10 @@ SoftmaxPlan plan(const Signature& s, const char* entry) {
   p.n = shape[axis];
   p.rows = shape.slice(0, axis).num_elements() * p.inner;
   p.log = s.op->name.starts_with("Log");
-  p.function = find_function(s.device, s.op->name, rows_text(s.out().dtype), entry);
+  p.element = static_cast<int64_t>(dtype_size(s.out().dtype));
+  const bool rows = p.inner == 1 && std::string_view(entry) == "softmax";
+  p.function = find_function(s.device, s.op->name, rows_text(s.out().dtype),
+                             rows ? "softmax_rows" : entry);
   return p;
 }
 SoftmaxPlan prepare_softmax(const Signature& s) { return plan(s, "softmax"); }
@@ -39,6 +43,12 @@ SoftmaxPlan prepare_grad(const Signature& s) { return plan(s, "softmax_grad"); }
 
 void launch_softmax(const SoftmaxPlan& p, const LaunchArgs& a) {
   if (p.rows == 0 || p.n == 0) return;
+  if (p.inner == 1) {
+    const int64_t bytes = p.n * p.element;
+    launch(p.function, *a.stream, chunk_grid(p.rows, bytes), a.inputs[0], a.outputs[0],
+           p.rows, p.n, p.log, rows_together(bytes, {a.inputs[0], a.outputs[0]}));
+    return;
+  }
   launch(p.function, *a.stream, row_grid(p.rows, p.n), a.inputs[0], a.outputs[0], p.rows,
          p.n, p.inner, p.log);
 }

@@ -13,6 +13,8 @@
 #include "kernels/cuda/elementwise_text.h"
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/layer_norm.h"
+#include "kernels/cuda/norm.h"
 #include "kernels/cuda/program.h"
 #include "kernels/cuda/reduce.h"
 #include "kernels/cuda/scatter.h"
@@ -29,7 +31,6 @@ std::string copy_text();
 std::string cross_text(DType dtype);
 std::string linalg_text(DType dtype);
 std::string make_text(DType dtype);
-std::string norm_text(DType dtype);
 std::string pool_text(const nn::PoolShape& pool, DType dtype);
 std::string random_text(DType dtype);
 std::string small_cholesky_text(DType dtype);
@@ -264,6 +265,17 @@ TEST(Convolution, EveryDtypeCompiles) {
   expect_compiles("conv", conv_text(conv, DType::kFloat32, {.tiles = 1}, {}), kArch);
   expect_compiles("conv", conv_text(conv, DType::kFloat64, {.tensor_cores = false}, {}),
                   75);
+}
+
+TEST(LayerNorm, EveryDtypeCompiles) {
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    expect_compiles("layer_norm", layer_norm_text(t, 768, 2));
+    expect_compiles("layer_norm", layer_norm_text(t, 5, 1));
+  }
+  expect_compiles("layer_norm", layer_norm_text(DType::kFloat32, 8192, 8), kArch);
+  EXPECT_EQ(layer_norm_warps(768, 16), 2);
+  EXPECT_EQ(layer_norm_warps(8192, 32), 8);
+  EXPECT_EQ(layer_norm_warps(8193, 32), 0);
 }
 
 TEST(Pools, EveryDtypeCompiles) {

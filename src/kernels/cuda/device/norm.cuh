@@ -1,4 +1,5 @@
-// Layer and batch normalisation with their gradients. After rows.cuh: T (storage), C
+// Layer normalisation of long rows (others: layer_norm.cuh) and batch normalisation, with
+// their gradients. After rows.cuh: T (storage), C
 // (what is computed in, and the dtype of batch normalisation's vectors). Sums are cut
 // into parts by sizes alone.
 

@@ -29,30 +29,91 @@ inline void store(const Args& a, A sum, i64 part, i64 o) {
   }
 }
 
-/// The innermost dimension is reduced: one block per output and part.
-extern "C" __global__ void __launch_bounds__(256) reduce_rows(const Args a) {
+constexpr int kChunk = sizeof(T) < 16 ? 16 / sizeof(T) : 1;
+typedef vec<T, kChunk> Chunk;
+inline bool is_aligned(const void* p) { return (u64)p % sizeof(Chunk) == 0; }
+
+template <int n>
+inline A combined(A (&sums)[n]) {
+#pragma unroll
+  for (int width = n / 2; width > 0; width /= 2) {
+#pragma unroll
+    for (int i = 0; i < width; ++i) sums[i] = combine(sums[i], sums[i + width]);
+  }
+  return sums[0];
+}
+
+/// Elements [begin, end) of what is reduced, every `by`th chunk or element of them from
+/// number `first` on. Runs of memory are read 16 bytes at a time, several on their way.
+inline A share_of(const Args& a, const T* from, i64 begin, i64 end, i64 first, i64 by) {
+  const u64* dims = a.w + 7 + 2 * KEPT;
+  A sum = initial();
+  if (REDUCED == 1 && dims[1] == 1 && end - begin >= kChunk && is_aligned(from + begin)) {
+    const Chunk* chunks = (const Chunk*)(from + begin);
+    const i64 whole = (end - begin) / kChunk;
+    A sums[kChunk];
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) sums[i] = initial();
+    i64 j = first;
+    for (; j + 3 * by < whole; j += 4 * by) {
+      const Chunk x[4] = {chunks[j], chunks[j + by], chunks[j + 2 * by],
+                          chunks[j + 3 * by]};
+#pragma unroll
+      for (int u = 0; u < 4; ++u) {
+#pragma unroll
+        for (int i = 0; i < kChunk; ++i)
+          sums[i] = combine(sums[i], single(get(x[u].v[i])));
+      }
+    }
+    for (; j < whole; j += by) {
+      const Chunk x = chunks[j];
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) sums[i] = combine(sums[i], single(get(x.v[i])));
+    }
+    sum = combined(sums);
+    begin += whole * kChunk;
+  }
+#pragma unroll 4
+  for (i64 r = begin + first; r < end; r += by) {
+    sum = combine(sum, single(get(from[offset(dims, REDUCED, (I)r)])));
+  }
+  return sum;
+}
+/// The elements of a part: whole chunks, so that each part begins like the first.
+inline i64 share_size(i64 count, i64 parts) {
+  const i64 share = (count + parts - 1) / parts;
+  return (share + kChunk - 1) / kChunk * kChunk;
+}
+inline A warp_combined(A sum) {
+  for (int by = 16; by > 0; by /= 2) sum = combine(sum, shuffled(sum, by));
+  return sum;
+}
+/// Of 256 threads, valid in the first one; call it with all of them.
+inline A block_combined(A sum) {
   __shared__ __align__(16) unsigned char space[8 * sizeof(A)];
   A* const partial = (A*)space;
+  sum = warp_combined(sum);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int w = 1; w < (int)blockDim.x / 32; ++w) sum = combine(sum, partial[w]);
+  }
+  return sum;
+}
+
+/// The innermost dimension is reduced: one block per output and part.
+extern "C" __global__ void __launch_bounds__(256) reduce_rows(const Args a) {
   const T* in = (const T*)a.w[0];
   const i64 outputs = (i64)a.w[4], count = (i64)a.w[5], parts = (i64)a.w[6];
-  const i64 share = (count + parts - 1) / parts;
+  const i64 share = share_size(count, parts);
   for (i64 job = blockIdx.x; job < outputs * parts; job += gridDim.x) {
     const i64 o = job % outputs, part = job / outputs;
     const T* from = in + offset(a.w + 7, KEPT, (I)o);
     const i64 begin = part * share, limit = begin + share;
     const i64 end = limit < count ? limit : count;
-    A sum = initial();
-    for (i64 r = begin + threadIdx.x; r < end; r += blockDim.x) {
-      sum = combine(sum, single(get(from[offset(a.w + 7 + 2 * KEPT, REDUCED, (I)r)])));
-    }
-    for (int by = 16; by > 0; by /= 2) sum = combine(sum, shuffled(sum, by));
-    if (threadIdx.x % 32 == 0) partial[threadIdx.x / 32] = sum;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      for (int w = 1; w < (int)blockDim.x / 32; ++w) sum = combine(sum, partial[w]);
-      store(a, sum, part, o);
-    }
-    __syncthreads();
+    const A sum = block_combined(share_of(a, from, begin, end, threadIdx.x, blockDim.x));
+    if (threadIdx.x == 0) store(a, sum, part, o);
   }
 }
 
@@ -63,12 +124,45 @@ extern "C" __global__ void __launch_bounds__(256) reduce_short_rows(const Args a
   const i64 warps = global_threads() / 32;
   for (i64 o = global_thread() / 32; o < outputs; o += warps) {
     const T* from = in + offset(a.w + 7, KEPT, (I)o);
-    A sum = initial();
-    for (i64 r = threadIdx.x % 32; r < count; r += 32) {
-      sum = combine(sum, single(get(from[offset(a.w + 7 + 2 * KEPT, REDUCED, (I)r)])));
-    }
-    for (int by = 16; by > 0; by /= 2) sum = combine(sum, shuffled(sum, by));
+    const A sum = warp_combined(share_of(a, from, 0, count, threadIdx.x % 32, 32));
     if (threadIdx.x % 32 == 0) store(a, sum, 0, o);
+  }
+}
+
+/// Rows of a matrix are added up and its columns kept: blocks of 32 chunks by 8 rows.
+extern "C" __global__ void __launch_bounds__(256) reduce_wide_columns(const Args a) {
+  constexpr int kWidth = 32 * kChunk;
+  __shared__ __align__(16) unsigned char space[8 * kWidth * sizeof(A)];
+  A* const partial = (A*)space;
+  const Chunk* in = (const Chunk*)a.w[0];
+  const i64 outputs = (i64)a.w[4], count = (i64)a.w[5], parts = (i64)a.w[6];
+  const i64 share = (count + parts - 1) / parts, chunks = outputs / kChunk;
+  const int lane = threadIdx.x % 32, row = threadIdx.x / 32;
+  const i64 tiles = (chunks + 31) / 32;
+  for (i64 job = blockIdx.x; job < tiles * parts; job += gridDim.x) {
+    const i64 c = job % tiles * 32 + lane, part = job / tiles;
+    const i64 begin = part * share, limit = begin + share;
+    const i64 end = c >= chunks ? 0 : limit < count ? limit : count;
+    A sums[kChunk];
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) sums[i] = initial();
+#pragma unroll 4
+    for (i64 r = begin + row; r < end; r += 8) {
+      const Chunk x = in[r * chunks + c];
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) sums[i] = combine(sums[i], single(get(x.v[i])));
+    }
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) partial[row * kWidth + lane * kChunk + i] = sums[i];
+    __syncthreads();
+    for (int i = threadIdx.x; i < kWidth; i += 256) {
+      const i64 o = job % tiles * kWidth + i;
+      if (o >= outputs) continue;
+      A sum = partial[i];
+      for (int k = 1; k < 8; ++k) sum = combine(sum, partial[k * kWidth + i]);
+      store(a, sum, part, o);
+    }
+    __syncthreads();
   }
 }
 
@@ -103,14 +197,28 @@ extern "C" __global__ void __launch_bounds__(256) reduce_columns(const Args a) {
   }
 }
 
-/// Puts the parts together, in order.
+/// Puts the parts together, in order: a thread per output, or a block.
 extern "C" __global__ void __launch_bounds__(256) reduce_parts(const Args a) {
   const i64 outputs = (i64)a.w[4], parts = (i64)a.w[6];
   const A* partial = (const A*)a.w[3];
   for (i64 o = global_thread(); o < outputs; o += global_threads()) {
     A sum = partial[o];
+#pragma unroll 8
     for (i64 k = 1; k < parts; ++k) sum = combine(sum, partial[k * outputs + o]);
     finish(sum, (i64)a.w[5], (T*)a.w[1] + o, (T*)a.w[2] + o);
+  }
+}
+extern "C" __global__ void __launch_bounds__(256) reduce_many_parts(const Args a) {
+  const i64 outputs = (i64)a.w[4], parts = (i64)a.w[6];
+  const A* partial = (const A*)a.w[3];
+  for (i64 o = blockIdx.x; o < outputs; o += gridDim.x) {
+    A sum = initial();
+#pragma unroll 4
+    for (i64 k = threadIdx.x; k < parts; k += blockDim.x) {
+      sum = combine(sum, partial[k * outputs + o]);
+    }
+    sum = block_combined(sum);
+    if (threadIdx.x == 0) finish(sum, (i64)a.w[5], (T*)a.w[1] + o, (T*)a.w[2] + o);
   }
 }
 

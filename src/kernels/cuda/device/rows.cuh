@@ -31,6 +31,94 @@ inline C row_sum(C x) {
 }
 inline C lowest() { return -(C)kInfinity; }
 
+// ---- Contiguous rows
+constexpr int kChunk = 16 / sizeof(T);
+
+/// Calls f(first, values) for the chunks of a row that this thread reads. `together`:
+/// rows begin at multiples of 16 bytes; else values come one at a time.
+template <class F>
+inline void each_chunk(const T* row, i64 n, bool together, const F& f) {
+  if (together) {
+#pragma unroll 4
+    for (i64 j = threadIdx.x; j < n / kChunk; j += blockDim.x) {
+      const vec<T, kChunk> x = ((const vec<T, kChunk>*)row)[j];
+      C v[kChunk];
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) v[i] = get(x.v[i]);
+      f(j * kChunk, v);
+    }
+  } else {
+    for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
+      const C v[1] = {get(row[i])};
+      f(i, v);
+    }
+  }
+}
+template <int count>
+inline void put_chunk(T* to, const C (&v)[count]) {
+  vec<T, count> x;
+#pragma unroll
+  for (int i = 0; i < count; ++i) x.v[i] = put<T>(v[i]);
+  *(vec<T, count>*)to = x;
+}
+
+/// The largest of some elements, and the sum of exponentials relative to it.
+struct Soft {
+  C top, sum;
+};
+inline C faded(C sum, C from, C to) {
+  return from == lowest() ? C(0) : sum * f_exp(from - to);
+}
+inline Soft combine(Soft a, Soft b) {
+  const C top = (a.top > b.top || a.top != a.top) ? a.top : b.top;
+  return {top, faded(a.sum, a.top, top) + faded(b.sum, b.top, top)};
+}
+/// Of a whole row, in one pass over it; the same for every thread.
+inline Soft soft_of(const T* row, i64 n, bool together) {
+  Soft s = {lowest(), 0};
+  each_chunk(row, n, together, [&](i64, const auto& v) {
+    constexpr int count = sizeof(v) / sizeof(C);
+    C top = s.top;
+#pragma unroll
+    for (int i = 0; i < count; ++i) top = (v[i] > top || v[i] != v[i]) ? v[i] : top;
+    if (top == lowest()) return;
+    if (top != s.top) s = {top, faded(s.sum, s.top, top)};
+#pragma unroll
+    for (int i = 0; i < count; ++i) s.sum += f_exp(v[i] - top);
+  });
+  for (int by = 16; by > 0; by /= 2) {
+    s = combine(s, {__shfl_xor_sync(0xffffffffu, s.top, by),
+                    __shfl_xor_sync(0xffffffffu, s.sum, by)});
+  }
+  __shared__ Soft space[32];
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) space[threadIdx.x / 32] = s;
+  __syncthreads();
+  s = space[0];
+  for (int w = 1; w < (int)(blockDim.x / 32); ++w) s = combine(s, space[w]);
+  return s;
+}
+
+/// softmax over contiguous rows.
+extern "C" __global__ void softmax_rows(const T* x, T* y, i64 rows, i64 n, int log,
+                                        int together) {
+  for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
+    const T* from = x + row * n;
+    const Soft s = soft_of(from, n, together);
+    const C scale = log ? f_log(s.sum) : C(1) / s.sum;
+    each_chunk(from, n, together, [&](i64 at, const auto& v) {
+      constexpr int count = sizeof(v) / sizeof(C);
+      C r[count];
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        const C d = v[i] - s.top;
+        r[i] = log ? d - scale : f_exp(d) * scale;
+      }
+      put_chunk(y + row * n + at, r);
+    });
+  }
+}
+
 /// y = softmax(x), or its logarithm.
 extern "C" __global__ void softmax(const T* x, T* y, i64 rows, i64 n, i64 inner,
                                    int log) {
@@ -104,7 +192,7 @@ extern "C" __global__ void cross_entropy(const T* x, const T* labels, T* loss,
 /// The same with class numbers of type L.
 template <class L>
 inline void sparse(const T* x, const L* labels, T* loss, T* backprop, i64 rows, i64 n,
-                   ReportFlags* flags, i32 site) {
+                   ReportFlags* flags, i32 site, int together) {
   for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* from = x + row * n;
     const i64 label = (i64)labels[row];
@@ -112,26 +200,28 @@ inline void sparse(const T* x, const L* labels, T* loss, T* backprop, i64 rows, 
       if (threadIdx.x == 0) report_bad(flags, 1, site, label, row, n);
       continue;
     }
-    C top = lowest(), sum = 0;
-    for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
-      const C v = get(from[i]);
-      top = (v > top || v != v) ? v : top;
-    }
-    top = row_max(top);
-    for (i64 i = threadIdx.x; i < n; i += blockDim.x) sum += f_exp(get(from[i]) - top);
-    sum = row_sum(sum);
-    for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
-      const C p = f_exp(get(from[i]) - top) / sum;
-      backprop[row * n + i] = put<T>(i == label ? p - C(1) : p);
-    }
-    if (threadIdx.x == 0) loss[row] = put<T>(f_log(sum) - (get(from[label]) - top));
+    const Soft s = soft_of(from, n, together);
+    const C scale = C(1) / s.sum;
+    each_chunk(from, n, together, [&](i64 at, const auto& v) {
+      constexpr int count = sizeof(v) / sizeof(C);
+      C r[count];
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        const C p = f_exp(v[i] - s.top) * scale;
+        r[i] = at + i == label ? p - C(1) : p;
+      }
+      put_chunk(backprop + row * n + at, r);
+    });
+    if (threadIdx.x == 0) loss[row] = put<T>(f_log(s.sum) - (get(from[label]) - s.top));
   }
 }
 extern "C" __global__ void sparse_i32(const T* x, const i32* labels, T* loss, T* backprop,
-                                      i64 rows, i64 n, ReportFlags* flags, i32 site) {
-  sparse(x, labels, loss, backprop, rows, n, flags, site);
+                                      i64 rows, i64 n, ReportFlags* flags, i32 site,
+                                      int together) {
+  sparse(x, labels, loss, backprop, rows, n, flags, site, together);
 }
 extern "C" __global__ void sparse_i64(const T* x, const i64* labels, T* loss, T* backprop,
-                                      i64 rows, i64 n, ReportFlags* flags, i32 site) {
-  sparse(x, labels, loss, backprop, rows, n, flags, site);
+                                      i64 rows, i64 n, ReportFlags* flags, i32 site,
+                                      int together) {
+  sparse(x, labels, loss, backprop, rows, n, flags, site, together);
 }
