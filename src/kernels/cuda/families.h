@@ -26,6 +26,8 @@ void register_blocks(Kernels& kernels);
 void register_conv(Kernels& kernels);
 void register_conv_product(Kernels& kernels);
 /// Tells the device how to copy inside a recording.
+void register_copy();
+void register_count(Kernels& kernels);
 void register_cross_entropy(Kernels& kernels);
 void register_cudnn_conv(Kernels& kernels);
 void register_diag(Kernels& kernels);
@@ -46,6 +48,7 @@ void register_matmul(Kernels& kernels);
 void register_mirror(Kernels& kernels);
 void register_move(Kernels& kernels);
 void register_norm(Kernels& kernels);
+void register_partition(Kernels& kernels);
 void register_pool(Kernels& kernels);
 void register_pool_argmax(Kernels& kernels);
 void register_random(Kernels& kernels);
@@ -62,5 +65,8 @@ void register_softmax(Kernels& kernels);
 void register_sort(Kernels& kernels);
 void register_sorted_segments(Kernels& kernels);
 void register_state(Kernels& kernels);
+void register_stitch(Kernels& kernels);
+void register_unique(Kernels& kernels);
+void register_where(Kernels& kernels);
 
 }  // namespace tandem::cuda

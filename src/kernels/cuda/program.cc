@@ -98,11 +98,11 @@ void launch_raw(const Function& f, const StreamContext& stream, const Grid& grid
                 static_cast<CUstream>(stream.native), f.function, grid, arguments);
 }
 
-void fill_zeros(const StreamContext& stream, void* at, size_t bytes) {
+void fill_bytes(const StreamContext& stream, void* at, uint8_t byte, size_t bytes) {
   if (bytes == 0) return;
-  check(driver().cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(at), 0, bytes,
+  check(driver().cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(at), byte, bytes,
                                  static_cast<CUstream>(stream.native)),
-        "writing zeros");
+        "filling memory");
 }
 
 void copy_bytes(const StreamContext& stream, void* to, const void* from, size_t bytes) {

@@ -46,8 +46,12 @@ void launch(const Function& f, const StreamContext& stream, const Grid& grid,
   launch_raw(f, stream, grid, list);
 }
 
+/// The same byte everywhere, in stream order.
+void fill_bytes(const StreamContext& stream, void* at, uint8_t byte, size_t bytes);
 /// Zeros, in stream order.
-void fill_zeros(const StreamContext& stream, void* at, size_t bytes);
+inline void fill_zeros(const StreamContext& stream, void* at, size_t bytes) {
+  fill_bytes(stream, at, 0, bytes);
+}
 /// A copy inside the GPU, in stream order.
 void copy_bytes(const StreamContext& stream, void* to, const void* from, size_t bytes);
 

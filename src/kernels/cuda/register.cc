@@ -16,10 +16,12 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   Kernels kernels;
   register_attention_tiles(kernels);  // before attention: the default where it fits
   register_attention(kernels);
+  register_blocks(kernels);
   register_conv_product(kernels);  // defaults where they fit, in this order
   register_cudnn_conv(kernels);
-  register_blocks(kernels);
   register_conv(kernels);
+  register_copy();
+  register_count(kernels);
   register_cross_entropy(kernels);
   register_diag(kernels);
   register_elementwise(kernels);
@@ -40,6 +42,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_mirror(kernels);
   register_move(kernels);
   register_norm(kernels);
+  register_partition(kernels);
   register_pool(kernels);
   register_pool_argmax(kernels);
   register_random(kernels);
@@ -55,5 +58,8 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_sort(kernels);
   register_sorted_segments(kernels);
   register_state(kernels);
+  register_stitch(kernels);
+  register_unique(kernels);
+  register_where(kernels);
   registry.add_all(kernels.take());
 }

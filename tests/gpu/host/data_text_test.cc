@@ -4,13 +4,20 @@
 
 #include "kernels/cuda/compiler.h"
 #include "kernels/cuda/host_words.h"
+#include "kernels/cuda/running.h"
 #include "kernels/cuda/sorted_segments.h"
 
 namespace tandem::cuda {
 
+std::string bincount_text(DType values, DType bins);
 std::string blocks_text(size_t element, int spatial, bool wide_index);
+std::string histogram_text(DType values, DType bins);
 std::string mirror_text(const char* type, int rank, bool wide_index, bool fold);
+std::string partition_text();
 std::string repeat_text(size_t element);
+std::string slices_text(DType dtype, DType index, const char* end);
+std::string stitch_text(size_t element);
+std::string where_text(DType dtype, int rank);
 
 namespace {
 
@@ -36,6 +43,25 @@ TEST_P(DataTexts, MovesCompile) {
   expect_compiles("words", host_words_text());
   for (DType t : {DType::kInt8, DType::kFloat16, DType::kFloat32, DType::kComplex128}) {
     expect_compiles("fold", mirror_text(type_text(t), 2, t == DType::kInt8, true));
+  }
+}
+
+TEST_P(DataTexts, CountsCompile) {
+  for (DType bins : {DType::kInt32, DType::kInt64, DType::kFloat32, DType::kFloat64}) {
+    expect_compiles("bincount", bincount_text(DType::kInt64, bins));
+    expect_compiles("histogram", histogram_text(bins, DType::kInt64));
+  }
+  expect_compiles("running", running_text());
+}
+
+TEST_P(DataTexts, SizesFromContentsCompile) {
+  for (size_t element : {1, 2, 4, 8, 16}) expect_compiles("stitch", stitch_text(element));
+  expect_compiles("partition", partition_text());
+  for (DType t : {DType::kBool, DType::kFloat16, DType::kInt32, DType::kComplex64,
+                  DType::kComplex128}) {
+    expect_compiles("where", where_text(t, static_cast<int>(dtype_size(t) % 4)));
+    expect_compiles("unique", slices_text(t, DType::kInt64, "unique.cuh"));
+    expect_compiles("diff", slices_text(t, DType::kInt32, "list_diff.cuh"));
   }
 }
 
