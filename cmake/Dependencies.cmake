@@ -46,6 +46,28 @@ tandem_need("oneDNN 3 (Python packages onednn-cpu-gomp and onednn-devel-cpu-gomp
 if(TANDEM_OPENMP)
   tandem_need("OpenMP (g++)" OpenMP COMPONENTS CXX)
 endif()
+# tandem_backtrace: lines of debug information, where the compiler brings libbacktrace in a form
+# that a shared library can take (Debian's and Ubuntu's g++ do). Without it, names of functions.
+include(CheckCXXSourceCompiles)
+include(CMakePushCheckState)
+cmake_push_check_state()
+set(CMAKE_REQUIRED_FLAGS -fPIC)
+set(CMAKE_REQUIRED_LINK_OPTIONS -shared -Wl,--no-undefined)
+set(CMAKE_REQUIRED_LIBRARIES backtrace)
+check_cxx_source_compiles(
+  "#include <backtrace.h>
+   void* state() { return backtrace_create_state(nullptr, 0, nullptr, nullptr); }"
+  TANDEM_BACKTRACE_WORKS)
+cmake_pop_check_state()
+add_library(tandem_backtrace INTERFACE)
+if(TANDEM_BACKTRACE_WORKS)
+  target_link_libraries(tandem_backtrace INTERFACE backtrace)
+  target_link_options(tandem_backtrace INTERFACE -Wl,--exclude-libs,libbacktrace.a)
+  target_compile_definitions(tandem_backtrace INTERFACE TANDEM_HAVE_BACKTRACE=1)
+else()
+  target_compile_definitions(tandem_backtrace INTERFACE TANDEM_HAVE_BACKTRACE=0)
+endif()
+
 if(TANDEM_TESTS)
   tandem_need("GoogleTest (libgtest-dev)" GTest)
 endif()

@@ -4,6 +4,7 @@
 #include "graph/custom_gradient.h"
 #include "graph/dim_names.h"
 #include "graph/graph.h"
+#include "graph/source_of.h"
 
 namespace tandem {
 
@@ -95,7 +96,7 @@ void dump_into(const Graph& graph, int indent, std::string& text) {
       for (int32_t before : n.after) text += fmt::format(" %{}", before);
     }
     text += fmt::format("  # {}", n.name);
-    if (n.location) text += fmt::format(" at {}:{}", n.location->file, n.location->line);
+    if (const SourceLocation* at = source_of(n)) text += " at " + site_text(*at);
     text += "\n";
     for (const GraphPtr& sub : n.subgraphs) {
       text += fmt::format("{}  {} {{\n", pad, sub->name());

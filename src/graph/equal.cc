@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "graph/custom_gradient.h"
+#include "graph/source_of.h"
 
 namespace tandem {
 
@@ -61,8 +62,7 @@ bool equal(const Node& a, const Node& b) {
     }
   }
   return equal(a.attrs, b.attrs) && equal(a.constant, b.constant) &&
-         equal(a.location.get(), b.location.get()) &&
-         equal(a.gradient.get(), b.gradient.get());
+         equal(source_of(a), source_of(b)) && equal(a.gradient.get(), b.gradient.get());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "graph/custom_gradient.h"
+#include "graph/source_of.h"
 #include "graph/stored_graph.h"
 #include "tandem/error.h"
 #include "tensor/variable_impl.h"
@@ -106,10 +107,9 @@ class Writer {
     if (n.carried) j["carried"] = n.carried;
     if (n.max_iterations >= 0) j["max_iterations"] = n.max_iterations;
     if (!n.device.empty()) j["device"] = n.device;
-    if (n.location) {
-      j["location"] = {{"file", n.location->file},
-                       {"line", n.location->line},
-                       {"function", n.location->function}};
+    if (const SourceLocation* at = source_of(n)) {
+      j["location"] = {
+          {"file", at->file}, {"line", at->line}, {"function", at->function}};
     }
     return j;
   }

@@ -12,6 +12,7 @@
 #include "device/runtime.h"
 #include "graph/location_scope.h"
 #include "graph/next_name.h"
+#include "graph/source_of.h"
 #include "op/placement.h"
 #include "ops/random_seed.h"
 #include "tandem/control_flow.h"
@@ -22,7 +23,7 @@ namespace tandem {
 
 namespace {
 std::atomic<uint64_t> g_traces{0};
-std::atomic<LocationProvider> g_locations{nullptr};
+std::atomic<LocationProvider> g_locations{native_location};
 thread_local std::shared_ptr<const SourceLocation> t_location;  // see LocationScope
 thread_local std::string t_names;
 thread_local std::string t_next;  // see graph/next_name.h

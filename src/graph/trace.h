@@ -147,7 +147,8 @@ class NameScope {
 };
 
 /// Asked for every traced node, so that a front can say which line of the user's program
-/// it belongs to. Null: nobody knows.
+/// it belongs to; until one is set, the C++ program that calls (graph/source_of.h). Null:
+/// nobody knows.
 using LocationProvider = std::shared_ptr<const SourceLocation> (*)();
 void set_location_provider(LocationProvider provider);
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "graph/dim_names.h"
+#include "graph/source_of.h"
 #include "plan/plan.h"
 #include "tensor/variable_impl.h"
 
@@ -58,7 +59,9 @@ std::string dimensions_text(const Graph& graph) {
 
 // Without folders: lines of a program are told apart by the file's name.
 std::string location_text(const SourceLocation& at) {
-  return fmt::format("{}:{}", at.file.substr(at.file.rfind('/') + 1), at.line);
+  SourceLocation name = at;
+  name.file = at.file.substr(at.file.rfind('/') + 1);
+  return site_text(name);
 }
 
 void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
@@ -120,7 +123,7 @@ void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
       text += "  waits for";
       for (int32_t w : s.waits) text += fmt::format(" {}", w);
     }
-    if (n.location) text += fmt::format("  at {}", location_text(*n.location));
+    if (const SourceLocation* at = source_of(n)) text += "  at " + location_text(*at);
     text += "\n";
     for (const auto& sub : planned.subplans[static_cast<size_t>(s.node)]) {
       explain_into(*sub, indent + 6, text);

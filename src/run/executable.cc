@@ -1,5 +1,6 @@
 #include "run/executable.h"
 
+#include <atomic>
 #include <cstring>
 #include <optional>
 
@@ -7,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/recorder.h"
 #include "device/runtime.h"
+#include "graph/source_of.h"
 #include "run/executable_frame.h"
 #include "run/node_error.h"
 #include "tandem/device.h"
@@ -322,16 +324,29 @@ void Executable::run_kernel(Frame& f, const Step& step) {
 }
 
 void Executable::launch_timed(const Step& step, const Prepared& prepared,
-                              const LaunchArgs& args, const char* lane) {
+                              const LaunchArgs& args, const char* lane) const {
   if (!recorder::enabled()) {
     step.kernel->launch(prepared, args);
     return;
   }
+  const char* site = site_of(step);
   const int64_t begin = recorder::now_ns();
   step.kernel->launch(prepared, args);
   recorder::record(recorder::Kind::kOp, step.name,
                    lane ? lane : step.device->compute().lane().c_str(), begin,
-                   recorder::now_ns(), 0, step.site);
+                   recorder::now_ns(), 0, site);
+}
+
+// Looked up when a step is first recorded: debug information is slow to read.
+const char* Executable::site_of(const Step& step) const {
+  const std::atomic_ref<const char*> site(step.site);
+  if (const char* known = site.load(std::memory_order_relaxed)) {
+    return *known ? known : nullptr;
+  }
+  const SourceLocation* at = source_of(graph_.node(step.node));
+  const char* text = at ? recorder::intern(site_text(*at)) : "";
+  site.store(text, std::memory_order_relaxed);
+  return *text ? text : nullptr;
 }
 
 Device* Executable::device_of(ValueRef v) const {

@@ -76,8 +76,9 @@ class Executable {
   void run_kernel(Frame& frame, const Step& step);
   /// Launches a step's kernel, and records it where a recorder is on: on `lane`, or null
   /// for the compute lane of its device.
-  static void launch_timed(const Step& step, const Prepared& prepared,
-                           const LaunchArgs& args, const char* lane = nullptr);
+  void launch_timed(const Step& step, const Prepared& prepared, const LaunchArgs& args,
+                    const char* lane = nullptr) const;
+  const char* site_of(const Step& step) const;
   void run_copy(Frame& frame, size_t segment);
   void launch_segment(Frame& frame, size_t segment);
   TimePoint run_one_by_one(Frame& frame, const Segment& segment, Stream& stream);

@@ -1,8 +1,6 @@
 // Building an Executable from a plan: kernels, address table, segments, constants.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "base/recorder.h"
 #include "device/cpu/host_lanes.h"
 #include "device/runtime.h"
@@ -187,9 +185,6 @@ class ExecutableBuilder {
     s.other_cpu = s.device->is_host() && s.device != &Runtime::get().cpu();
     s.workspace = Executable::Step::kNoSlot;
     s.name = n.op ? n.op->name.c_str() : n.kind == Node::Kind::kCopy ? "Copy" : "Control";
-    if (n.location) {
-      s.site = recorder::intern(fmt::format("{}:{}", n.location->file, n.location->line));
-    }
     const bool kernel = !planned.kernel.empty();
     if (kernel) {
       s.kind = Executable::Step::Kind::kKernel;

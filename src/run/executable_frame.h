@@ -26,8 +26,9 @@ struct Executable::Step {
   bool other_cpu = false;  // a logical CPU with a team of its own
   bool guarded = false;    // writes a variable: not once something has failed
   const char* name = "";
-  const char* site = nullptr;  // the user's line, for the recorder; lives for ever
-  int32_t child = -1;          // first of the node's sub-graphs among the children
+  /// The user's line, for the recorder: see Executable::site_of. Null: not asked for yet.
+  mutable const char* site = nullptr;
+  int32_t child = -1;  // first of the node's sub-graphs among the children
   /// Control flow: where its sub-graphs' device work goes, when the host need not wait
   /// for it (Executable::stream_device_).
   Device* stream_device = nullptr;

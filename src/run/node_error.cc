@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/source_of.h"
 #include "tandem/control_flow.h"
 #include "tandem/error.h"
 
@@ -11,10 +12,10 @@ namespace tandem {
 
 std::string text_at(const Node& node) {
   std::string text = fmt::format("\n\t [[{{{{node {}}}}}]]", node.name);
-  if (node.location) {
-    text += fmt::format(" at {}:{}", node.location->file, node.location->line);
-    if (!node.location->function.empty() && node.location->function[0] != '<') {
-      text += fmt::format(", in {}", node.location->function);
+  if (const SourceLocation* at = source_of(node)) {
+    text += " at " + site_text(*at);
+    if (at->line > 0 && !at->function.empty() && at->function[0] != '<') {
+      text += ", in " + at->function;
     }
   }
   return text;

@@ -212,7 +212,15 @@ def test_one_plan_serves_ranges_of_all_lengths():
             s += i
         return s
 
-    for f in (total, of_python):
+    @tf.function
+    def named(n):
+        numbers = tf.range(n)
+        s = 0
+        for i in numbers:
+            s += i
+        return s
+
+    for f in (total, of_python, named):
         f(tf.constant(3))
         text = f.explain()
         assert "While" in text and "Range" not in text and "GatherV2" not in text
