@@ -1,6 +1,6 @@
 #include "kernels/cuda/cudnn_conv_graph.h"
 
-#include <limits>
+#include "kernels/cuda/cudnn_operations.h"
 
 namespace tandem::cuda {
 
@@ -85,21 +85,6 @@ Names names_of(ConvDirection direction) {
   }
 }
 
-DnnDescriptor pointwise(cudnnPointwiseMode_t mode, const DnnDescriptor& x,
-                        const DnnDescriptor* b, const DnnDescriptor& y) {
-  DnnDescriptor how(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-  how.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &mode);
-  how.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
-  how.finalize("describing an elementwise operation to cuDNN");
-  DnnDescriptor d(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-  d.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, how);
-  d.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
-  if (b) d.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
-  d.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
-  d.finalize("describing an elementwise operation to cuDNN");
-  return d;
-}
-
 }  // namespace
 
 bool graph_has_end(const ProductEnd& end) {
@@ -150,9 +135,10 @@ DnnGraph conv_graph(const ConvCase& c, const ConvGraphForm& form) {
       graph.tensor(tensor_of(kConvBias, one_each, first, type, form.alignment));
   const bool acts = !c.end.activation.empty();
   const DnnDescriptor& sum = acts ? inside() : graph.tensor(result);
-  graph.add(pointwise(CUDNN_POINTWISE_ADD, product, &bias, sum));
+  add_pointwise(graph, {.mode = CUDNN_POINTWISE_ADD, .x = &product, .b = &bias}, sum);
   if (acts) {
-    graph.add(pointwise(CUDNN_POINTWISE_RELU_FWD, sum, nullptr, graph.tensor(result)));
+    add_pointwise(graph, {.mode = CUDNN_POINTWISE_RELU_FWD, .x = &sum},
+                  graph.tensor(result));
   }
   return graph;
 }

@@ -29,6 +29,7 @@ void register_conv_product(Kernels& kernels);
 void register_copy();
 void register_count(Kernels& kernels);
 void register_cross_entropy(Kernels& kernels);
+void register_cudnn_attention(Kernels& kernels);
 void register_cudnn_conv(Kernels& kernels);
 void register_diag(Kernels& kernels);
 void register_elementwise(Kernels& kernels);

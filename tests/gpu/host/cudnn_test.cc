@@ -2,9 +2,11 @@
 // only described to it. Skipped where the library is not installed.
 #include "kernels/cuda/cudnn.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/compiler.h"
+#include "kernels/cuda/cudnn_attention_graph.h"
 #include "kernels/cuda/cudnn_conv.h"
 #include "kernels/cuda/cudnn_conv_graph.h"
 #include "tandem/error.h"
@@ -177,6 +179,39 @@ TEST_F(CudnnEngines, ViewsAtOddOffsetsHaveTheirsWithoutAWorkspace) {
                        {.alignment = static_cast<int64_t>(dtype_size(dtype))}))
           << dtype_name(dtype) << " " << static_cast<int>(direction);
     }
+  }
+}
+
+AttentionCase gpt2(bool heads_first, bool causal, DType dtype) {
+  return {.shape = {.batch = 8,
+                    .queries = 1024,
+                    .keys = 1024,
+                    .heads = 12,
+                    .key_heads = 12,
+                    .size = 64,
+                    .value_size = 64},
+          .dtype = dtype,
+          .heads_first = heads_first,
+          .causal = causal};
+}
+
+// The library compiles these kernels when it is asked for a plan.
+TEST_F(CudnnEngines, AttentionAndItsGradientAreOneKernelEach) {
+  if (!dlopen("libcuda.so.1", RTLD_NOW)) {
+    GTEST_SKIP() << "cuDNN needs a driver to compile kernels";
+  }
+  const auto find = [&](DnnGraph graph) {
+    return build_plan(std::move(graph), {.properties = &properties}, {});
+  };
+  for (const bool first : {false, true}) {
+    AttentionCase c = gpt2(first, !first, DType::kBFloat16);
+    EXPECT_TRUE(find(attention_graph(c))) << first;
+    EXPECT_TRUE(find(attention_grad_graph(c))) << first;
+    c.shape.key_heads = 4;
+    c.shape.size = c.shape.value_size = 128;
+    c.dtype = DType::kFloat16;
+    EXPECT_TRUE(find(attention_graph(c))) << first;
+    EXPECT_TRUE(find(attention_grad_graph(c))) << first;
   }
 }
 

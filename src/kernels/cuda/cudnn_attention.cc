@@ -1,0 +1,179 @@
+// ScaledDotProductAttention and its gradient through cuDNN: half precision, causal or
+// not, with key heads that several query heads share; no mask and no bias. A candidate
+// beside our own kernels, never the default: plans take it where it was measured to be
+// faster. Its sums of the gradient by the query come in any order, so it has no part in
+// deterministic programs.
+#include <cmath>
+#include <limits>
+
+#include "kernels/cuda/cudnn_attention_graph.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/program.h"
+#include "tandem/error.h"
+
+namespace tandem::cuda {
+
+namespace {
+
+constexpr DTypeMask kHalfTypes = mask(DType::kFloat16) | mask(DType::kBFloat16);
+constexpr int64_t kLargestHead = 128;
+constexpr int64_t kFewestScores = 1 << 20;  // worth a plan of the library
+constexpr int kFirstArch = 80;
+constexpr size_t kFirstVersion = 90600;  // clears the sums of the gradient itself
+
+bool is_grad(const Signature& s) { return s.op->name.ends_with("Grad"); }
+
+AttentionCase case_of(const Signature& s) {
+  const nn::AttentionAttrs attrs =
+      is_grad(s) ? nn::forward_attrs(s.attrs.as<nn::AttentionGradAttrs>())
+                 : s.attrs.as<nn::AttentionAttrs>();
+  return {.shape = nn::attention_shape(s.op->name, attrs, s.in(0).shape, s.in(1).shape,
+                                       s.in(2).shape),
+          .dtype = s.in(0).dtype,
+          .heads_first = attrs.heads_first,
+          .causal = attrs.causal};
+}
+float scale_of(const Signature& s, const AttentionCase& c) {
+  const double given = is_grad(s) ? s.attrs.as<nn::AttentionGradAttrs>().scale
+                                  : s.attrs.as<nn::AttentionAttrs>().scale;
+  return static_cast<float>(
+      given != 0 ? given : 1 / std::sqrt(static_cast<double>(c.shape.size)));
+}
+
+bool fits(const Signature& s) {
+  for (const int i : {3, 4}) {  // mask, bias
+    if (s.inputs.size() > static_cast<size_t>(i) && s.in(i).dtype != DType::kInvalid) {
+      return false;
+    }
+  }
+  if (s.deterministic) return false;
+  const AttentionCase c = case_of(s);
+  const nn::AttentionShape& a = c.shape;
+  const auto head = [](int64_t size) { return size % 8 == 0 && size <= kLargestHead; };
+  if (a.size == 0 || a.value_size == 0 || !head(a.size) || !head(a.value_size)) {
+    return false;
+  }
+  if (c.causal && a.queries != a.keys) return false;
+  if (a.batch * a.heads * a.queries * a.keys < kFewestScores) return false;
+  if (!s.device || gpu_of(s).arch() < kFirstArch) return false;
+  const CudnnApi* api = find_cudnn();
+  return api && api->version >= kFirstVersion;
+}
+
+struct CudnnAttention {
+  std::shared_ptr<const DnnPlan> plan;
+  float scale = 1;
+  bool causal = false;
+  size_t sums_at = 0, query_sums_at = 0;  // of the workspace
+  size_t workspace_bytes = 0;
+};
+
+size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+CudnnAttention prepare(const Signature& s) {
+  const AttentionCase c = case_of(s);
+  const nn::AttentionShape& a = c.shape;
+  const bool grad = is_grad(s);
+  const std::vector<int64_t> key = {1,  // attention
+                                    grad,
+                                    static_cast<int64_t>(c.dtype),
+                                    c.heads_first,
+                                    c.causal,
+                                    a.batch,
+                                    a.queries,
+                                    a.keys,
+                                    a.heads,
+                                    a.key_heads,
+                                    a.size,
+                                    a.value_size};
+  CudnnAttention p;
+  p.plan = find_plan(gpu_of(s), key, [&](const DnnTarget& target) {
+    return build_plan(grad ? attention_grad_graph(c) : attention_graph(c), target, {});
+  });
+  if (!p.plan) {
+    throw UnimplementedError(s.op->name +
+                             ": cuDNN has no engine for this attention; set "
+                             "TANDEM_CUDNN=0 to leave it to Tandem's own kernels");
+  }
+  p.scale = scale_of(s, c);
+  p.causal = c.causal;
+  p.workspace_bytes = aligned(p.plan->workspace_bytes);
+  if (grad) {
+    const auto rows = static_cast<size_t>(a.batch * a.heads * a.queries);
+    p.sums_at = p.workspace_bytes;
+    p.query_sums_at = p.sums_at + aligned(rows * sizeof(float));
+    p.workspace_bytes =
+        p.query_sums_at + rows * static_cast<size_t>(a.size) * sizeof(float);
+  }
+  return p;
+}
+
+/// The numbers that the graph takes from the host, and what it takes from the device.
+class Operands {
+ public:
+  Operands(const CudnnAttention& p, bool grad) : scale_(p.scale) {
+    add(kAttentionScale, &scale_);
+    if (p.causal) add(kAttentionHidden, &hidden_);
+    if (grad) add(kAttentionOne, &one_);
+    on_host_ = count_;
+  }
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+  void add(int64_t id, void* address) {
+    ids_[count_] = id;
+    addresses_[count_++] = address;
+  }
+  void run(const CudnnAttention& p, const LaunchArgs& a) const {
+    for (size_t i = on_host_; i < count_; ++i) {
+      if (reinterpret_cast<uint64_t>(addresses_[i]) % kDnnAligned != 0) {
+        throw UnimplementedError(
+            "cuDNN takes no attention operands that are views at odd offsets; copy them "
+            "first, or set TANDEM_CUDNN=0");
+      }
+    }
+    run_plan(*p.plan, *a.stream, {ids_, count_}, {addresses_, count_}, a.workspace);
+  }
+
+ private:
+  float scale_, hidden_ = std::numeric_limits<float>::lowest(), one_ = 1;
+  int64_t ids_[16] = {};
+  void* addresses_[16] = {};
+  size_t count_ = 0, on_host_ = 0;
+};
+
+void launch_attention(const CudnnAttention& p, const LaunchArgs& a) {
+  Operands x(p, false);
+  x.add(kAttentionQuery, a.inputs[0]);
+  x.add(kAttentionKey, a.inputs[1]);
+  x.add(kAttentionValue, a.inputs[2]);
+  x.add(kAttentionOutput, a.outputs[0]);
+  x.add(kAttentionLogSums, a.outputs[1]);
+  x.run(p, a);
+}
+void launch_grad(const CudnnAttention& p, const LaunchArgs& a) {
+  auto* const work = static_cast<std::byte*>(a.workspace);
+  Operands x(p, true);
+  x.add(kAttentionQuery, a.inputs[0]);
+  x.add(kAttentionKey, a.inputs[1]);
+  x.add(kAttentionValue, a.inputs[2]);
+  x.add(kAttentionOutput, a.inputs[5]);
+  x.add(kAttentionLogSums, a.inputs[6]);
+  x.add(kAttentionGrad, a.inputs[7]);
+  x.add(kAttentionByQuery, a.outputs[0]);
+  x.add(kAttentionByKey, a.outputs[1]);
+  x.add(kAttentionByValue, a.outputs[2]);
+  x.add(kAttentionSums, work + p.sums_at);
+  x.add(kAttentionQuerySums, work + p.query_sums_at);
+  x.run(p, a);
+}
+
+}  // namespace
+
+void register_cudnn_attention(Kernels& kernels) {
+  kernels.add(make_kernel<prepare, launch_attention>(
+      "ScaledDotProductAttention", "cuda.cudnn.attention", kHalfTypes, fits));
+  kernels.add(make_kernel<prepare, launch_grad>(
+      "ScaledDotProductAttentionGrad", "cuda.cudnn.attention_grad", kHalfTypes, fits));
+}
+
+}  // namespace tandem::cuda
