@@ -26,7 +26,6 @@ void register_blocks(Kernels& kernels);
 void register_conv(Kernels& kernels);
 void register_conv_product(Kernels& kernels);
 /// Tells the device how to copy inside a recording.
-void register_copy();
 void register_count(Kernels& kernels);
 void register_cross_entropy(Kernels& kernels);
 void register_cudnn_attention(Kernels& kernels);

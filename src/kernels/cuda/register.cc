@@ -20,7 +20,6 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_conv_product(kernels);  // defaults where they fit, in this order
   register_cudnn_conv(kernels);
   register_conv(kernels);
-  register_copy();
   register_count(kernels);
   register_cross_entropy(kernels);
   register_cudnn_attention(kernels);  // after attention: measured, never the default
