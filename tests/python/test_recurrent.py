@@ -24,6 +24,10 @@ model = tf.keras.Sequential([tf.keras.Input((5, 4)), L.Bidirectional(L.LSTM(3, r
 model.compile("adam", "mse")
 losses = model.fit(x, np.ones((3, 1)), epochs=3, verbose=0).history["loss"]
 assert losses[-1] < losses[0]
+plan = model.train_function.last_trace.compiled.explain()
+place = tf.config.list_logical_devices()[-1].name[-5:]  # the GPU, where there is one
+for op in ("Lstm", "LstmGrad", "Gru", "GruGrad"):
+    assert f"{place} {op} " in plan, plan
 masked = tf.keras.Sequential([tf.keras.Input((5, 4)), L.Masking(), L.LSTM(3)])  # a mask: Keras's loop
 assert masked.predict(x, verbose=0).shape == (3, 3)
 """
