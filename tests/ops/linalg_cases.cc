@@ -186,6 +186,14 @@ void add_products(CaseList& cases) {
                           with_integers));
   cases.push_back(product("column_strided", {130, 33}, {1, 130},
                           {.transpose_a = true, .transpose_b = true}, with_integers));
+  for (const bool turned : {false, true}) {
+    OpCase c = turned ? product("many_tiles_turned", {2, 33, 70}, {2, 130, 33},
+                                {.transpose_a = true, .transpose_b = true})
+                      : product("many_tiles", {2, 70, 33}, {3, 1, 33, 130});
+    c.dtypes = {DType::kInt32, DType::kInt64};
+    c.check_gradient = false;
+    cases.push_back(std::move(c));
+  }
   cases.push_back(product("no_inner", {3, 0}, {0, 4}, {}, kAll));
   cases.push_back(product("no_rows", {0, 3}, {3, 4}));
   cases.push_back(product("no_batch", {0, 2, 3}, {3, 4}));

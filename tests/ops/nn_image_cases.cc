@@ -141,6 +141,9 @@ void add_nn_image_cases(CaseList& cases) {
   add_resize(cases, {"half pixel, smaller", 6, 7, 4, 3, {.half_pixel_centers = true}});
   add_resize(cases, {"align corners", 3, 4, 6, 5, {.align_corners = true}});
   add_resize(cases, {"legacy", 4, 3, 6, 7, {}});
+  add_resize(cases, {"many readers", 2, 1, 19, 16, {.half_pixel_centers = true}});
+  add_resize(cases, {"few readers", 19, 16, 2, 1, {}});
+  add_resize(cases, {"one pixel, corners", 1, 1, 4, 3, {.align_corners = true}});
 }
 
 }  // namespace tandem::testing

@@ -158,6 +158,24 @@ void add_recurrences(CaseList& cases) {
                        }});
     }
   }
+  // More rows and more places than a warp takes at once.
+  for (bool reverse : {false, true}) {
+    const RecurrenceAttrs attrs{1, reverse};
+    cases.push_back(
+        {.op = "LinearRecurrence",
+         .name = "long rows",
+         .inputs = {{.shape = {37, 70}, .low = -1, .high = 1}, {.shape = {37, 70}}},
+         .attrs = make(attrs),
+         .dtypes = {DType::kFloat32, DType::kComplex128},
+         .reference =
+             [attrs](const std::vector<Ref>& in, DType) {
+               return std::vector<Ref>{scan(
+                   in, attrs.axis, attrs.reverse, false, 0, [&](Value last, size_t at) {
+                     return in[0].values[at] * last + in[1].values[at];
+                   })};
+             },
+         .check_gradient = false});
+  }
 }
 
 }  // namespace

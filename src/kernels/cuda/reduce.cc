@@ -46,7 +46,7 @@ std::string extremes(DType dtype) {
 
 size_t accumulator_bytes(const std::string& op, DType dtype) {
   const size_t c = dtype_size(dtype) == 2 && is_floating(dtype) ? 4 : dtype_size(dtype);
-  if (op == "Mean" && is_integer(dtype)) return 8;
+  if ((op == "Mean" || op == "EuclideanNorm") && is_integer(dtype)) return 8;
   return op == "Moments" ? 3 * c : op == "LogSumExp" ? 2 * c : c;
 }
 
@@ -251,7 +251,7 @@ void register_reduce(Kernels& kernels) {
   add("Sum", kNumbers);
   add("Mean", kNumbers);
   add("Prod", kNumbers);
-  add("EuclideanNorm", kFloats | kComplexes);
+  add("EuclideanNorm", kNumbers);
   add("Max", kReals);
   add("Min", kReals);
   add("Any", mask(DType::kBool));

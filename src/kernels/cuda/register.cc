@@ -19,9 +19,11 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_blocks(kernels);
   register_conv_product(kernels);  // defaults where they fit, in this order
   register_cudnn_conv(kernels);
+  register_check_numerics(kernels);
   register_conv(kernels);
   register_count(kernels);
   register_cross_entropy(kernels);
+  register_ctc(kernels);
   register_cudnn_attention(kernels);  // after attention: measured, never the default
   register_diag(kernels);
   register_elementwise(kernels);
@@ -33,6 +35,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_image_projective(kernels);
   register_image_resample(kernels);
   register_image_resize(kernels);
+  register_image_suppress(kernels);
   register_int_product(kernels);
   register_layer_norm(kernels);
   register_linalg(kernels);
@@ -40,6 +43,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_small_product(kernels);  // before matmul: the default where it fits
   register_matmul(kernels);
   register_mirror(kernels);
+  register_monotone(kernels);
   register_move(kernels);
   register_norm(kernels);
   register_partition(kernels);
@@ -49,6 +53,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_recurrent(kernels);
   register_recurrent_grad(kernels);
   register_random_samplers(kernels);
+  register_recurrence(kernels);
   register_reduce(kernels);
   register_repeat(kernels);
   register_scan(kernels);

@@ -1,4 +1,5 @@
-// Sort, ArgSort, TopKV2, LowerBound, UpperBound: real numbers. InTopKV2: float32.
+// Sort, ArgSort, TopKV2, NthElement, LowerBound, UpperBound: real numbers. InTopKV2:
+// float32.
 #include "tandem/ops/sort.h"
 
 #include <bit>
@@ -45,7 +46,7 @@ struct SortArgs {
   void* items = nullptr;
   void* values = nullptr;
   void* indices = nullptr;
-  int64_t rows = 0, n = 0, inner = 1, padded = 1, kept = 0;
+  int64_t rows = 0, n = 0, inner = 1, padded = 1, kept = 0, first = 0;
   int32_t descending = 0, zeros_differ = 0;
 };
 struct SortPlan {
@@ -101,6 +102,18 @@ SortPlan prepare_top_k(const Signature& s) {
   p.args.descending = 1;
   p.writes_indices = true;
   finish_plan(s, s.out(1).dtype, p);
+  return p;
+}
+
+SortPlan prepare_nth(const Signature& s) {
+  const Shape& x = s.in(0).shape;
+  const int64_t at = s.in(1).value[0];
+  SortPlan p;
+  p.args.n = x.dim(-1);
+  p.args.kept = 1;
+  p.args.first = s.attrs.as<NthElementAttrs>().reverse ? p.args.n - 1 - at : at;
+  p.args.rows = dim_product(x, 0, x.rank() - 1);
+  finish_plan(s, DType::kInt32, p);
   return p;
 }
 
@@ -173,6 +186,8 @@ void register_sort(Kernels& kernels) {
   kernels.add(
       make_kernel<prepare_sort<true>, launch_sort>("ArgSort", "cuda.argsort", kReals));
   kernels.add(make_kernel<prepare_top_k, launch_sort>("TopKV2", "cuda.top_k", kReals));
+  kernels.add(
+      make_kernel<prepare_nth, launch_sort>("NthElement", "cuda.nth_element", kReals));
   kernels.add(
       make_kernel<prepare_bound, launch_bound>("LowerBound", "cuda.lower_bound", kReals));
   kernels.add(

@@ -10,10 +10,15 @@
 
 namespace tandem::cuda {
 
+std::string check_numerics_text(DType dtype);
+std::string ctc_text(DType dtype);
 std::string fourier_text(bool wide);
 std::string int_product_text(DType dtype);
+std::string monotone_text(DType dtype);
 std::string pool_text(const nn::PoolShape& pool, DType dtype);
+std::string recurrence_text(DType dtype);
 std::string sampler_text(DType dtype, const char* file);
+std::string suppress_text();
 
 namespace {
 
@@ -75,6 +80,23 @@ TEST(ProductTexts, IntegersAndTransformsCompile) {
     expect_compiles("int32", int_product_text(DType::kInt32), arch);
     expect_compiles("int64", int_product_text(DType::kInt64), arch);
     expect_compiles("fourier", fourier_text(arch == 80), arch);
+  }
+}
+
+TEST(SequenceTexts, Compile) {
+  for (int arch : {75, 80, 90}) {
+    expect_compiles("ctc", ctc_text(arch == 80 ? DType::kFloat64 : DType::kFloat32),
+                    arch);
+    expect_compiles("monotone", monotone_text(DType::kFloat32), arch);
+    expect_compiles("recurrence", recurrence_text(DType::kFloat32), arch);
+    expect_compiles("suppress", suppress_text(), arch);
+  }
+  for (DType t : {DType::kFloat16, DType::kFloat64}) {
+    expect_compiles("check_numerics", check_numerics_text(t));
+    expect_compiles("recurrence", recurrence_text(t));
+  }
+  for (DType t : {DType::kBool, DType::kUInt8, DType::kInt64, DType::kComplex128}) {
+    expect_compiles("shift", recurrence_text(t));
   }
 }
 

@@ -43,6 +43,17 @@ struct wide_of<V, true, false> {
   typedef u64 type;
 };
 typedef typename wide_of<C, is_int<C>::value, is_signed_int<C>::value>::type A;
+#elif defined(OP_EUCLIDEANNORM)
+// Squares of integers add up in 64 bits too.
+template <class V, bool integer>
+struct squares_of {
+  typedef V type;
+};
+template <class V>
+struct squares_of<V, true> {
+  typedef u64 type;
+};
+typedef typename squares_of<C, is_int<C>::value>::type A;
 #else
 typedef C A;
 #endif
@@ -66,7 +77,7 @@ inline A initial() { return A(0); }
 inline A combine(A a, A b) { return f_add(a, b); }
 #endif
 #if defined(OP_EUCLIDEANNORM) || defined(OP_L2LOSS)
-inline A single(C x) { return f_mul(x, f_conj(x)); }
+inline A single(C x) { return f_mul((A)x, f_conj((A)x)); }
 #else
 inline A single(C x) { return (A)x; }
 #endif

@@ -77,7 +77,7 @@ struct SortArgs {
   Item* items;
   void* values;   // of T
   void* indices;  // of X
-  i64 rows, n, inner, padded, kept;
+  i64 rows, n, inner, padded, kept, first;
   i32 descending, zeros_differ;
 };
 inline i64 place_of(const SortArgs& a, i64 row, i64 i) {
@@ -142,11 +142,11 @@ extern "C" __global__ void sort_step(Item* items, i64 total, i64 padded, i64 siz
   }
 }
 
-/// The first `kept` elements of each row, and where they were.
+/// `kept` elements of each row from place `first` on, and where they were.
 extern "C" __global__ void sort_store(const SortArgs a) {
   for (i64 e = global_thread(); e < a.rows * a.kept; e += global_threads()) {
     const i64 row = e / a.kept, i = e % a.kept;
-    const i64 from = index_of(a.items[row * a.padded + i]);
+    const i64 from = index_of(a.items[row * a.padded + a.first + i]);
     const i64 to = (row / a.inner * a.kept + i) * a.inner + row % a.inner;
     if (a.values) ((T*)a.values)[to] = a.x[place_of(a, row, from)];
     if (a.indices) ((X*)a.indices)[to] = (X)from;
