@@ -1,12 +1,65 @@
-// Qr by cuSOLVER, one matrix after the other: the matrix is turned to stand by columns,
-// reflectors and r come out in its place, r is taken, then q is formed where the
-// reflectors stand.
+// Qr. Matrices that fit into shared memory have a kernel of our own, which can be
+// captured and does batches at once. Others go to cuSOLVER one after the other: the
+// matrix is turned to stand by columns, reflectors and r come out in its place, r is
+// taken, then q is formed where the reflectors stand.
 #include "kernels/cuda/linalg.h"
 #include "tandem/ops/linalg.h"
 
 namespace tandem::cuda {
 
+std::string small_qr_text(DType dtype) {
+  return linalg_text(dtype) + std::string(device_text("small_qr.cuh"));
+}
+
 namespace {
+
+/// Columns of q, rows of r.
+int64_t width_of(const Signature& s) {
+  const Matrices m = matrices_of(s.in(0).shape);
+  return s.attrs.as<linalg::QrAttrs>().full_matrices ? m.rows : m.least();
+}
+
+/// What device/small_qr.cuh wants of shared memory.
+int64_t shared_bytes(const Signature& s) {
+  const Matrices m = matrices_of(s.in(0).shape);
+  const int64_t elements =
+      m.rows * ((m.cols | 1) + (width_of(s) | 1)) + std::min(m.rows, m.cols);
+  return elements * static_cast<int64_t>(dtype_size(s.in(0).dtype));
+}
+bool small(const Signature& s) {
+  constexpr int64_t kSharedBytes = 48 << 10, kLargest = 1024;
+  const Matrices m = matrices_of(s.in(0).shape);
+  return m.least() > 0 && std::max(m.rows, m.cols) <= kLargest &&
+         shared_bytes(s) <= kSharedBytes;
+}
+
+struct SmallPlan {
+  Matrices m;
+  int64_t width = 0;
+  Function function;
+  Grid grid;
+};
+SmallPlan prepare_small(const Signature& s) {
+  SmallPlan p;
+  p.m = matrices_of(s.in(0).shape);
+  p.width = width_of(s);
+  if (p.m.batch == 0) return p;
+  p.function = find_function(s.device, "qr", small_qr_text(s.in(0).dtype), "small_qr");
+  // A thread has a column; the columns of a few warps are enough for shared memory.
+  const int64_t columns = std::max(p.m.cols, p.width);
+  p.grid.threads = columns <= 32 ? 32 : columns <= 64 ? 64 : 128;
+  p.grid.shared = static_cast<unsigned>(shared_bytes(s));
+  constexpr int64_t kWaves = 32;
+  p.grid.x = static_cast<unsigned>(
+      std::min(p.m.batch, kWaves * int64_t{p.function.multiprocessors}));
+  return p;
+}
+void launch_small(const SmallPlan& p, const LaunchArgs& a) {
+  if (p.m.batch == 0) return;
+  launch(p.function, *a.stream, p.grid, a.inputs[0], a.outputs[0], a.outputs[1],
+         p.m.batch, static_cast<int32_t>(p.m.rows), static_cast<int32_t>(p.m.cols),
+         static_cast<int32_t>(p.width));
+}
 
 template <class T>
 struct Qr {
@@ -25,7 +78,7 @@ struct Qr {
     p.m = matrices_of(s.in(0).shape);
     const Matrices& m = p.m;
     const int64_t least = m.least();
-    p.width = s.attrs.as<linalg::QrAttrs>().full_matrices ? m.rows : least;
+    p.width = width_of(s);
     if (m.batch == 0 || p.width == 0) return p;
     p.identity = linalg_function(s, "write_identity");
     if (least == 0) return p;
@@ -98,14 +151,15 @@ struct Qr {
 
 bool supported(const Signature& s) {
   const Matrices m = matrices_of(s.in(0).shape);
-  const bool full = s.attrs.as<linalg::QrAttrs>().full_matrices;
-  return countable(m) && countable({m.batch, m.rows, full ? m.rows : m.least()}) &&
+  return !small(s) && countable(m) && countable({m.batch, m.rows, width_of(s)}) &&
          solver();
 }
 
 }  // namespace
 
 void register_qr(Kernels& kernels) {
+  kernels.add(make_kernel<prepare_small, launch_small>("Qr", "cuda.qr.small",
+                                                       kLibraryTypes, small));
   add_linalg_kernels<Qr>(kernels, "Qr", "cuda.qr.cusolver", supported, false);
 }
 

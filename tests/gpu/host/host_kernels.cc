@@ -74,17 +74,17 @@ HostKernel wrapped(void (*kernel)(A...)) {
 }
 
 #define ENTRY(type, name) {#name, wrapped(&for_##type::name)}
-#define ENTRIES(type)                                                               \
-  {                                                                                 \
-    #type, {                                                                        \
-      ENTRY(type, lay_out), ENTRY(type, spoil_values), ENTRY(type, write_identity), \
-          ENTRY(type, point_at), ENTRY(type, gather_matrices),                      \
-          ENTRY(type, mark_not_finite), ENTRY(type, check_marks),                   \
-          ENTRY(type, check_pivots), ENTRY(type, permutation32),                    \
-          ENTRY(type, permutation64), ENTRY(type, determinant),                     \
-          ENTRY(type, widen_values), ENTRY(type, halve_lower),                      \
-          ENTRY(type, self_adjoint), ENTRY(type, small_cholesky),                   \
-    }                                                                               \
+#define ENTRIES(type)                                                                    \
+  {                                                                                      \
+    #type, {                                                                             \
+      ENTRY(type, lay_out), ENTRY(type, spoil_values), ENTRY(type, write_identity),      \
+          ENTRY(type, point_at), ENTRY(type, gather_matrices),                           \
+          ENTRY(type, mark_not_finite), ENTRY(type, check_marks),                        \
+          ENTRY(type, check_pivots), ENTRY(type, permutation32),                         \
+          ENTRY(type, permutation64), ENTRY(type, determinant),                          \
+          ENTRY(type, widen_values), ENTRY(type, halve_lower),                           \
+          ENTRY(type, self_adjoint), ENTRY(type, small_cholesky), ENTRY(type, small_qr), \
+    }                                                                                    \
   }
 
 }  // namespace

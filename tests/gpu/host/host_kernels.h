@@ -1,7 +1,7 @@
-// The kernels of device/linalg.cuh and small_cholesky.cuh run by the host: their text
-// compiled by the host's compiler for every dtype, launched under the names and with the
-// arguments that the plugin gives them. Blocks run one after the other; the threads of a
-// block that has shared memory are threads of the host, few of them.
+// The kernels of device/linalg.cuh, small_cholesky.cuh and small_qr.cuh run by the host:
+// their text compiled by the host's compiler for every dtype, launched under the names
+// and with the arguments that the plugin gives them. Blocks run one after the other; the
+// threads of a block that has shared memory are threads of the host, few of them.
 #pragma once
 
 #include <cstddef>

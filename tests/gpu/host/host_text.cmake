@@ -3,6 +3,7 @@
 string(REPLACE "+" ";" files "${IN}")
 set(all "")
 foreach(file ${files})
+  get_filename_component(file "${file}" ABSOLUTE)
   file(READ "${file}" text)
   string(REPLACE "extern \"C\" __global__ void" "inline void" text "${text}")
   string(REPLACE "extern __shared__ __align__(16) unsigned char block_space[];" "" text "${text}")

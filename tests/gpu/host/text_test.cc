@@ -34,6 +34,7 @@ std::string make_text(DType dtype);
 std::string pool_text(const nn::PoolShape& pool, DType dtype);
 std::string random_text(DType dtype);
 std::string small_cholesky_text(DType dtype);
+std::string small_qr_text(DType dtype);
 std::string state_text(DType dtype);
 
 namespace {
@@ -294,9 +295,11 @@ TEST(LinearAlgebra, EveryDtypeCompiles) {
   for (DType t :
        {DType::kFloat32, DType::kFloat64, DType::kComplex64, DType::kComplex128}) {
     expect_compiles("linalg", small_cholesky_text(t));
+    expect_compiles("qr", small_qr_text(t));
   }
   for (int arch : {75, 80, kArch}) {
     expect_compiles("linalg", small_cholesky_text(DType::kComplex128), arch);
+    expect_compiles("qr", small_qr_text(DType::kComplex64), arch);
   }
   for (DType t : plain_dtypes()) {
     if (kReals & mask(t)) expect_compiles("cross", cross_text(t));

@@ -20,6 +20,14 @@ inline float size_of(float x) { return fabsf(x); }
 inline double size_of(double x) { return fabs(x); }
 inline float size_of(c64 x) { return hypotf(x.re, x.im); }
 inline double size_of(c128 x) { return hypot(x.re, x.im); }
+inline float real_of(float x) { return x; }
+inline double real_of(double x) { return x; }
+template <class S>
+inline S real_of(cplx<S> x) {
+  return x.re;
+}
+inline float root_of(float x) { return sqrtf(x); }
+inline double root_of(double x) { return sqrt(x); }
 inline float logarithm(float x) { return logf(x); }
 inline double logarithm(double x) { return log(x); }
 inline float times(float x, float y) { return x * y; }

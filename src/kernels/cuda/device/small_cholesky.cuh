@@ -1,14 +1,6 @@
 // Lower Cholesky factors of matrices that fit into a block's shared memory, a block to a
 // matrix at a time; comes after linalg.cuh. A matrix that is not positive definite gets
 // a factor without numbers. The triangle above the diagonal is not read.
-inline float real_of(float x) { return x; }
-inline double real_of(double x) { return x; }
-template <class S>
-inline S real_of(cplx<S> x) {
-  return x.re;
-}
-inline float root_of(float x) { return sqrtf(x); }
-inline double root_of(double x) { return sqrt(x); }
 
 /// Shared memory: n rows of n | 1 elements, so that a column lies in different banks.
 extern "C" __global__ void small_cholesky(const T* in, T* out, i64 batch, i32 n) {
