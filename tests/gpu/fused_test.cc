@@ -145,6 +145,90 @@ TEST_F(CudaFused, ElementwiseWithBroadcastInputs) {
   }
 }
 
+FusedProgram product_with_sums() {
+  FusedProgram p;
+  p.num_inputs = 3;
+  p.row_axes = 1;
+  p.input_dtypes = {DType::kFloat32, DType::kFloat32, DType::kFloat32};
+  p.instructions = {
+      make(Kind::kElementwise, "Mul", {0, 1}), make(Kind::kElementwise, "AddV2", {3, 2}),
+      make(Kind::kColumnReduce, "Sum", {4}), make(Kind::kColumnReduce, "Max", {4})};
+  p.outputs = {4, 5, 6};
+  return p;
+}
+
+/// Columns 16 bytes at a time: with a number per row, with one per column, with sizes
+/// that end inside a block, and with one that is no whole number of chunks.
+TEST_F(CudaFused, SumsOfColumnsInChunks) {
+  for (const auto& [rows, cols] : std::vector<std::pair<int64_t, int64_t>>{
+           {1, 4}, {37, 132}, {1000, 256}, {9, 1000}, {4000, 8}, {50, 6}}) {
+    const Floats x = ramp(static_cast<size_t>(rows * cols));
+    const Floats per_row = ramp(static_cast<size_t>(rows));
+    const Floats per_column = ramp(static_cast<size_t>(cols));
+    const auto got =
+        run(product_with_sums(), {x, per_row, per_column},
+            {{rows, cols}, {rows, 1}, {cols}}, {{rows, cols}, {cols}, {cols}});
+    for (int64_t c = 0; c < cols; ++c) {
+      const auto at = static_cast<size_t>(c);
+      double sum = 0;
+      float top = -INFINITY;
+      for (int64_t r = 0; r < rows; ++r) {
+        const auto place = static_cast<size_t>(r * cols + c);
+        const float y = x[place] * per_row[static_cast<size_t>(r)] + per_column[at];
+        ASSERT_EQ(got[0][place], y) << rows << " " << cols << " " << r << " " << c;
+        sum += y;
+        top = std::max(top, y);
+      }
+      ASSERT_NEAR(got[1][at], sum, 1e-5 * static_cast<double>(rows)) << cols << " " << c;
+      ASSERT_EQ(got[2][at], top);
+    }
+  }
+}
+
+TEST_F(CudaFused, SumsOfColumnsOfManyGroups) {
+  FusedProgram p;
+  p.num_inputs = 1;
+  p.row_axes = 1;
+  p.input_dtypes = {DType::kFloat32};
+  p.instructions = {make(Kind::kColumnReduce, "Sum", {0})};
+  p.outputs = {1};
+  const int64_t groups = 70;
+  for (const int64_t shift : {0, 1}) {  // elements before the first: not aligned
+    std::vector<Shape> shapes, outputs;
+    std::vector<void*> in, out;
+    std::vector<Floats> values;
+    for (int64_t g = 0; g < groups; ++g) {
+      const Shape shape{1 + g * 7, 4 * (1 + g % 40)};
+      shapes.push_back(shape);
+      outputs.push_back(Shape{shape[1]});
+      values.push_back(ramp(static_cast<size_t>(shape.num_elements() + shift)));
+      in.push_back(static_cast<float*>(put(values.back())) + shift);
+      out.push_back(room(static_cast<size_t>(shape[1])));
+    }
+    const auto plan = plan_multi_columns(mine.get(), p, shapes, outputs, groups);
+    ASSERT_TRUE(plan.has_value());
+    void* workspace = room(plan->workspace_bytes / 4 + 1);
+    mine->compute()
+        .submit([&](const StreamContext& c) {
+          run_multi_columns(*plan, c, in.data(), out.data(), workspace);
+        })
+        .host_wait();
+    mine->synchronize();
+    for (size_t g = 0; g < static_cast<size_t>(groups); ++g) {
+      const auto rows = static_cast<size_t>(shapes[g][0]),
+                 cols = static_cast<size_t>(shapes[g][1]);
+      const Floats got = take(out[g], cols);
+      for (size_t c = 0; c < cols; ++c) {
+        double sum = 0;
+        for (size_t r = 0; r < rows; ++r) {
+          sum += values[g][r * cols + c + static_cast<size_t>(shift)];
+        }
+        ASSERT_NEAR(got[c], sum, 1e-3) << g << " " << c;
+      }
+    }
+  }
+}
+
 TEST_F(CudaFused, ManyGroupsInFewLaunches) {
   // p - rate * g over 130 tensors of any size, the rate shared.
   FusedProgram p;

@@ -91,9 +91,9 @@ cublasOperation_t operation(bool transpose, bool conjugate) {
   return conjugate ? CUBLAS_OP_C : transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-/// Nothing when the library has none for pointers of that alignment.
+/// Nothing when the library has none for pointers of that alignment, or fewer proposals.
 std::optional<cublasLtMatmulAlgo_t> choose(const BlasProduct& p, uint32_t alignment,
-                                           size_t* bytes) {
+                                           int proposal, size_t* bytes) {
   const CublasApi& api = cublas();
   cublasLtMatmulPreference_t raw = nullptr;
   check_blas(api.preference_create(&raw), "choosing an algorithm");
@@ -111,19 +111,20 @@ std::optional<cublasLtMatmulAlgo_t> choose(const BlasProduct& p, uint32_t alignm
                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
     set(what, &alignment, sizeof(alignment));
   }
-  cublasLtMatmulHeuristicResult_t result{};
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(proposal) + 1);
   int found = 0;
-  check_blas(api.heuristic(p.handle, p.desc.get(), p.first.get(), p.second.get(),
-                           p.out.get(), p.out.get(), raw, 1, &result, &found),
-             "choosing an algorithm");
-  if (found == 0) return std::nullopt;
-  *bytes = result.workspaceSize;
-  return result.algo;
+  check_blas(
+      api.heuristic(p.handle, p.desc.get(), p.first.get(), p.second.get(), p.out.get(),
+                    p.out.get(), raw, proposal + 1, results.data(), &found),
+      "choosing an algorithm");
+  if (found <= proposal) return std::nullopt;
+  *bytes = results.back().workspaceSize;
+  return results.back().algo;
 }
 
 /// False when the library has no algorithm for this end.
 bool plan(BlasProduct& p, const Signature& s, const MatMulAttrs& attrs,
-          cublasLtEpilogue_t end) {
+          cublasLtEpilogue_t end, int proposal) {
   p.shape = matmul_geometry(s, attrs);
   const MatMulGeometry& m = p.shape;
   const DType dtype = s.in(0).dtype;
@@ -152,8 +153,9 @@ bool plan(BlasProduct& p, const Signature& s, const MatMulAttrs& attrs,
   p.second = make_layout(t.data, m.transpose_a ? m.m : m.k, m.transpose_a ? m.k : m.m,
                          m.lda, batch, m.a_stride);
   p.out = make_layout(t.data, m.n, m.m, m.n, batch, m.m * m.n);
-  p.unaligned = choose(p, static_cast<uint32_t>(p.element), &p.unaligned_bytes);
-  if (p.element < kAligned) p.aligned = choose(p, kAligned, &p.aligned_bytes);
+  p.unaligned = choose(p, static_cast<uint32_t>(p.element), 0, &p.unaligned_bytes);
+  if (p.element < kAligned) p.aligned = choose(p, kAligned, proposal, &p.aligned_bytes);
+  if (!p.aligned && proposal > 0) return false;
   if (!p.aligned) {
     p.aligned = p.unaligned;
     p.aligned_bytes = p.unaligned_bytes;
@@ -165,9 +167,9 @@ bool plan(BlasProduct& p, const Signature& s, const MatMulAttrs& attrs,
 
 }  // namespace
 
-BlasProduct plan_product(const Signature& s, const MatMulAttrs& attrs) {
+BlasProduct plan_product(const Signature& s, const MatMulAttrs& attrs, int proposal) {
   BlasProduct p;
-  if (!plan(p, s, attrs, CUBLASLT_EPILOGUE_DEFAULT)) {
+  if (!plan(p, s, attrs, CUBLASLT_EPILOGUE_DEFAULT, proposal)) {
     throw UnimplementedError(
         s.op->name + ": cuBLASLt has no algorithm for this product; place it on the CPU");
   }
@@ -175,9 +177,9 @@ BlasProduct plan_product(const Signature& s, const MatMulAttrs& attrs) {
 }
 
 std::optional<BlasProduct> plan_product(const Signature& s, const MatMulAttrs& attrs,
-                                        cublasLtEpilogue_t end) {
+                                        cublasLtEpilogue_t end, int proposal) {
   std::optional<BlasProduct> p(std::in_place);
-  if (!plan(*p, s, attrs, end)) p.reset();
+  if (!plan(*p, s, attrs, end, proposal)) p.reset();
   return p;
 }
 

@@ -1,7 +1,8 @@
 // A matrix product through cuBLASLt, with a bias and an activation at its end where the
 // library has them: float16 and bfloat16 (adding up in float32), float32 (TF32 as in
 // TensorFlow unless TANDEM_TF32=0), float64, complex64, complex128. The algorithm that
-// the library proposes is kept with the plan; its workspace is a buffer of the plan.
+// the library proposes (its first proposal, or a later one as a candidate to be measured)
+// is kept with the plan; its workspace is a buffer of the plan.
 // Immutable once made; any thread.
 #pragma once
 
@@ -35,11 +36,11 @@ struct BlasProduct {
   bool empty() const { return shape.m == 0 || shape.n == 0 || shape.batch == 0; }
 };
 
-/// Throws UnimplementedError where the library has no algorithm.
-BlasProduct plan_product(const Signature& s, const MatMulAttrs& attrs);
+/// Throws UnimplementedError where the library has no algorithm, or fewer proposals.
+BlasProduct plan_product(const Signature& s, const MatMulAttrs& attrs, int proposal = 0);
 /// The same with an end; nothing where the library cannot do it.
 std::optional<BlasProduct> plan_product(const Signature& s, const MatMulAttrs& attrs,
-                                        cublasLtEpilogue_t end);
+                                        cublasLtEpilogue_t end, int proposal = 0);
 /// Writes zeros where there is nothing to add up (without the end). `bias`: for a product
 /// that has one.
 void run_product(const BlasProduct& p, const LaunchArgs& a, const void* bias = nullptr);

@@ -96,10 +96,10 @@ TilesPlan plan_tiles(const Signature& s, const ConvCase& c) {
   if (direction == ConvDirection::kByFilter) {
     form.row_warps = 1;
     form.inner_warps = 8;
-    // Each warp adds up at least eight steps.
+    // Each warp adds up at least four steps, whose loads are under way together.
     const int64_t blocks = up(rows, 16) * column_tiles * conv.groups;
     form.parts = static_cast<int>(std::clamp<int64_t>(
-        std::min({up(busy, blocks), inner / (8 * 8 * 8), kMostBlocks / conv.groups}), 1,
+        std::min({up(busy, blocks), inner / (8 * 8 * 4), kMostBlocks / conv.groups}), 1,
         512));
     p.workspace_bytes = static_cast<size_t>(form.parts * p.out_elements) *
                         (dtype == DType::kFloat64 ? 8 : 4);
@@ -134,8 +134,11 @@ void run_tiles(const TilesPlan& p, const LaunchArgs& a) {
       return launch(p.function, *a.stream, p.grid, x.filter, x.output, x.input);
     case ConvDirection::kByFilter:
       launch(p.function, *a.stream, p.grid, x.input, x.output, a.workspace);
-      launch(p.add_parts, *a.stream, grid_for(p.add_parts, p.out_elements), a.workspace,
-             x.filter);
+      launch(p.add_parts, *a.stream,
+             Grid{.x = static_cast<unsigned>(
+                      std::min<int64_t>(up(p.out_elements, 32), int64_t{1} << 20)),
+                  .threads = 512},
+             a.workspace, x.filter);
   }
 }
 

@@ -20,7 +20,8 @@ cublasLtEpilogue_t library_end(const ProductEnd& end, DType dtype) {
 
 }  // namespace
 
-EndedProduct plan_ended(const Signature& s, const MatMulAttrs& attrs, ProductEnd end) {
+EndedProduct plan_ended(const Signature& s, const MatMulAttrs& attrs, ProductEnd end,
+                        int proposal) {
   const DType dtype = s.in(0).dtype;
   EndedProduct p;
   const bool sums = s.out().shape.num_elements() > 0 &&
@@ -28,14 +29,14 @@ EndedProduct plan_ended(const Signature& s, const MatMulAttrs& attrs, ProductEnd
   const cublasLtEpilogue_t asked = library_end(end, dtype);
   std::optional<BlasProduct> product;
   if (sums && asked != CUBLASLT_EPILOGUE_DEFAULT) {
-    product = plan_product(s, attrs, asked);
+    product = plan_product(s, attrs, asked, proposal);
   }
   if (product) {
     if (asked != CUBLASLT_EPILOGUE_BIAS) end.activation.clear();
     end.bias = false;
     p.product = std::move(*product);
   } else {
-    p.product = plan_product(s, attrs);
+    p.product = plan_product(s, attrs, proposal);
   }
   p.workspace_bytes = p.product.workspace_bytes;
   if (!end.empty() && s.out().shape.num_elements() > 0) {

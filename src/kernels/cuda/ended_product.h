@@ -18,7 +18,8 @@ struct EndedProduct {
 };
 
 /// `s`: inputs 0 and 1 are the matrices; its op gives the name in messages.
-EndedProduct plan_ended(const Signature& s, const MatMulAttrs& attrs, ProductEnd end);
+EndedProduct plan_ended(const Signature& s, const MatMulAttrs& attrs, ProductEnd end,
+                        int proposal = 0);
 /// Input 2 is the bias, if there is one.
 void run_ended(const EndedProduct& p, const LaunchArgs& a);
 

@@ -24,6 +24,7 @@ void launch_fused(const FusedPlan& p, const LaunchArgs& a) {
 // One launch for all groups where they have one form, else one plan each.
 struct GroupsPlan {
   std::optional<MultiPlan> multi;
+  std::optional<MultiColumnsPlan> columns;
   std::vector<FusedPlan> groups;
   size_t workspace_bytes = 0;  // the groups run one after the other
 };
@@ -34,6 +35,11 @@ GroupsPlan prepare_multi(const Signature& s) {
   GroupsPlan p;
   p.multi = plan_multi(s.device, program, inputs, outputs, attrs.groups);
   if (p.multi) return p;
+  p.columns = plan_multi_columns(s.device, program, inputs, outputs, attrs.groups);
+  if (p.columns) {
+    p.workspace_bytes = p.columns->workspace_bytes;
+    return p;
+  }
   const auto k = static_cast<size_t>(program.num_inputs);
   const auto m = program.outputs.size();
   for (size_t g = 0; g < static_cast<size_t>(attrs.groups); ++g) {
@@ -45,6 +51,9 @@ GroupsPlan prepare_multi(const Signature& s) {
 }
 void launch_multi(const GroupsPlan& p, const LaunchArgs& a) {
   if (p.multi) return run_multi(*p.multi, *a.stream, a.inputs, a.outputs);
+  if (p.columns) {
+    return run_multi_columns(*p.columns, *a.stream, a.inputs, a.outputs, a.workspace);
+  }
   for (size_t g = 0; g < p.groups.size(); ++g) {
     const FusedPlan& group = p.groups[g];
     run_fused(group, *a.stream, a.inputs + g * static_cast<size_t>(group.inputs),

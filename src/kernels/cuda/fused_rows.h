@@ -1,6 +1,6 @@
 // A prepared fused program over one domain: an elementwise plan, or kernels over rows and
-// columns with their workspace; and the same elementwise program over many groups. Made
-// in prepare(), launched from any thread.
+// columns with their workspace; and one program over many groups, elementwise or with
+// sums of columns. Made in prepare(), launched from any thread.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,8 @@ namespace tandem::cuda {
 struct FusedPlan {
   std::optional<ElementwisePlan> elementwise;
   Function rows, columns, finish_columns, all, finish_all;  // null: not needed
+  Function wide;  // instead of `columns` where tensors begin at multiples of 16 bytes
+  FusedForm form;
   int64_t row_count = 0, column_count = 0, parts = 1;
   int inputs = 0, outputs = 0;
   FusedWords places{0, 0, 0, 0};
@@ -27,6 +29,21 @@ FusedPlan plan_fused(Device* device, const FusedProgram& program,
                      std::span<const Shape> inputs, std::span<const Shape> outputs);
 void run_fused(const FusedPlan& plan, const StreamContext& stream, void* const* inputs,
                void* const* outputs, void* workspace);
+
+/// Groups of one program that only adds up columns, several to a launch.
+struct MultiColumnsPlan {
+  std::vector<FusedPlan> groups;  // `workspace` counts from workspace_at
+  std::vector<size_t> workspace_at;
+  size_t workspace_bytes = 0;
+};
+/// Nothing when the groups do not have one form.
+std::optional<MultiColumnsPlan> plan_multi_columns(Device* device,
+                                                   const FusedProgram& program,
+                                                   std::span<const Shape> inputs,
+                                                   std::span<const Shape> outputs,
+                                                   int64_t groups);
+void run_multi_columns(const MultiColumnsPlan& plan, const StreamContext& stream,
+                       void* const* inputs, void* const* outputs, void* workspace);
 
 /// Groups of one elementwise program, several to a launch.
 struct MultiPlan {

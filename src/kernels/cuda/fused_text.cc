@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/elementwise_text.h"
 #include "kernels/cuda/expression.h"
+#include "kernels/cuda/fused_writer.h"
 #include "kernels/cuda/program.h"
 
 namespace tandem::cuda {
@@ -61,8 +62,6 @@ bool one_pass(const FusedProgram& p, const FusedForm& form) {
   return true;
 }
 
-namespace {
-
 const char* combine_text(const std::string& op) {
   if (op == "Max") return "[](auto a, auto b) { return f_maximum(a, b); }";
   if (op == "Min") return "[](auto a, auto b) { return f_minimum(a, b); }";
@@ -70,411 +69,259 @@ const char* combine_text(const std::string& op) {
   return "[](auto a, auto b) { return f_add(a, b); }";
 }
 
-class Writer {
- public:
-  Writer(const FusedProgram& p, const FusedForm& form)
-      : p_(p),
-        form_(form),
-        forms_(value_forms(p, form)),
-        w_{p.num_inputs, static_cast<int>(p.outputs.size()), form.lead, form.trail} {}
+std::string FusedWriter::storage(int32_t v) const { return type_text(p_.dtype(v)); }
 
-  std::string text() {
-    std::string text = text_prefix(program_needs_special(p_));
-    text += device_text("fused.cuh");
-    text += fmt::format("struct Args {{ u64 w[{}]; }};\n", w_.total());
-    text += offset_function("lead_at", w_.lead, w_.lead_dims(), true);
-    text += offset_function("trail_at", w_.trail, w_.trail_dims(), false);
-    text += rows_kernel();
-    const auto columns = values_of(p_, Kind::kColumnReduce);
-    const auto all = values_of(p_, Kind::kAllReduce);
-    if (!columns.empty()) text += columns_kernel(columns) + finish_columns(columns);
-    if (!all.empty()) text += all_kernel(all) + finish_all(all);
-    return text;
-  }
+bool FusedWriter::row(int32_t v) const {
+  return forms_[static_cast<size_t>(v)] == FusedValueForm::kRow;
+}
 
- private:
-  bool row(int32_t v) const {
-    return forms_[static_cast<size_t>(v)] == FusedValueForm::kRow;
+const FusedInstruction& FusedWriter::instruction(int32_t v) const {
+  return p_.instructions[static_cast<size_t>(v - p_.num_inputs)];
+}
+
+std::string FusedWriter::compute(int32_t v) const {
+  return fmt::format("compute_of<{}>::type", storage(v));
+}
+
+std::string FusedWriter::initial(int32_t v) const {
+  const std::string& op = instruction(v).op;
+  if (op == "Max") return fmt::format("lowest_of<{}>()", compute(v));
+  if (op == "Min") return fmt::format("highest_of<{}>()", compute(v));
+  return fmt::format("{}({})", compute(v), op == "Prod" ? 1 : 0);
+}
+
+std::string FusedWriter::argument(int32_t v) const {
+  return fmt::format("({})v{}", compute(v), instruction(v).arguments[0]);
+}
+
+std::string FusedWriter::finished(int32_t v, const std::string& sum,
+                                  const std::string& n) const {
+  if (instruction(v).op == "Mean") {
+    return fmt::format("rounded<{}>(mean_of({}, {}))", storage(v), sum, n);
   }
-  const FusedInstruction& instruction(int32_t v) const {
-    return p_.instructions[static_cast<size_t>(v - p_.num_inputs)];
-  }
-  std::string storage(int32_t v) const { return type_text(p_.dtype(v)); }
-  std::string compute(int32_t v) const {
-    return fmt::format("compute_of<{}>::type", storage(v));
-  }
-  std::string initial(int32_t v) const {
-    const std::string& op = instruction(v).op;
-    if (op == "Max") return fmt::format("lowest_of<{}>()", compute(v));
-    if (op == "Min") return fmt::format("highest_of<{}>()", compute(v));
-    return fmt::format("{}({})", compute(v), op == "Prod" ? 1 : 0);
-  }
-  /// The reduction's argument in the type of its result.
-  std::string argument(int32_t v) const {
-    return fmt::format("({})v{}", compute(v), instruction(v).arguments[0]);
-  }
-  std::string finished(int32_t v, const std::string& sum, const std::string& n) const {
-    if (instruction(v).op == "Mean") {
-      return fmt::format("rounded<{}>(mean_of({}, {}))", storage(v), sum, n);
+  return fmt::format("rounded<{}>({})", storage(v), sum);
+}
+
+std::vector<bool> FusedWriter::needed(const std::vector<int32_t>& targets) const {
+  std::vector<bool> need(static_cast<size_t>(p_.num_values()), false);
+  for (int32_t t : targets) need[static_cast<size_t>(t)] = true;
+  for (int32_t v = p_.num_values() - 1; v >= p_.num_inputs; --v) {
+    if (!need[static_cast<size_t>(v)] || instruction(v).kind != Kind::kElementwise) {
+      continue;
     }
-    return fmt::format("rounded<{}>({})", storage(v), sum);
+    for (int32_t a : instruction(v).arguments) need[static_cast<size_t>(a)] = true;
   }
+  return need;
+}
 
-  /// Values that `targets` need, themselves included; stops at reductions.
-  std::vector<bool> needed(const std::vector<int32_t>& targets) const {
-    std::vector<bool> need(static_cast<size_t>(p_.num_values()), false);
-    for (int32_t t : targets) need[static_cast<size_t>(t)] = true;
-    for (int32_t v = p_.num_values() - 1; v >= p_.num_inputs; --v) {
-      if (!need[static_cast<size_t>(v)] || instruction(v).kind != Kind::kElementwise) {
-        continue;
-      }
-      for (int32_t a : instruction(v).arguments) need[static_cast<size_t>(a)] = true;
-    }
-    return need;
-  }
-
-  std::string offset_function(const char* name, int rank, int dims, bool lead) const {
-    std::string text = fmt::format(
-        "inline void {}(const Args& a, i64 at, i64* to) {{\n  for (int i = 0; i < {}; "
-        "++i) to[i] = 0;\n",
-        name, std::max(1, p_.num_inputs));
-    for (int d = rank - 1; d >= 0; --d) {
-      text += d > 0 ? fmt::format(
-                          "  {{ const i64 size = (i64)a.w[{}], c = at % size; at "
-                          "/= size;\n",
-                          dims + d)
-                    : "  { const i64 c = at;\n";
-      for (int32_t i = 0; i < p_.num_inputs; ++i) {
-        text += fmt::format("    to[{}] += c * (i64)a.w[{}];\n", i,
-                            (lead ? w_.lead_strides(i) : w_.trail_strides(i)) + d);
-      }
-      text += "  }\n";
-    }
-    return text + "}\n";
-  }
-
-  std::string pointers() const {
-    std::string text = fmt::format("  if (stopped(a.w[{}])) return;\n", w_.guard());
+std::string FusedWriter::offset_function(const char* name, int rank, int dims,
+                                         bool lead) const {
+  std::string text = fmt::format(
+      "inline void {}(const Args& a, i64 at, i64* to) {{\n  for (int i = 0; i < {}; "
+      "++i) to[i] = 0;\n",
+      name, std::max(1, p_.num_inputs));
+  for (int d = rank - 1; d >= 0; --d) {
+    text += d > 0 ? fmt::format(
+                        "  {{ const i64 size = (i64)a.w[{}], c = at % size; at "
+                        "/= size;\n",
+                        dims + d)
+                  : "  { const i64 c = at;\n";
     for (int32_t i = 0; i < p_.num_inputs; ++i) {
-      text += fmt::format("  const {0}* p{1} = (const {0}*)a.w[{1}];\n", storage(i), i);
+      text += fmt::format("    to[{}] += c * (i64)a.w[{}];\n", i,
+                          (lead ? w_.lead_strides(i) : w_.trail_strides(i)) + d);
     }
-    for (size_t k = 0; k < p_.outputs.size(); ++k) {
-      text += fmt::format("  {0}* q{1} = ({0}*)a.w[{2}];\n", storage(p_.outputs[k]), k,
-                          w_.inputs + static_cast<int>(k));
-    }
-    text += fmt::format("  const i64 rows = (i64)a.w[{}], cols = (i64)a.w[{}];\n",
-                        w_.rows(), w_.cols());
-    return text + fmt::format("  int fail = 0;\n  i64 at[{0}], in[{0}];\n",
-                              std::max(1, p_.num_inputs));
+    text += "  }\n";
   }
+  return text + "}\n";
+}
 
-  /// Row inputs and row-form instructions, reductions by `reduce`, at the row's scope.
-  template <class Reduce>
-  std::string row_scope(const std::vector<bool>& need, Reduce reduce) const {
-    std::string text;
-    for (int32_t i = 0; i < p_.num_inputs; ++i) {
-      if (row(i) && need[static_cast<size_t>(i)]) {
-        text += fmt::format("    const {0} v{1} = get(p{1}[at[{1}]]);\n", compute(i), i);
-      }
-    }
-    for (int32_t v = p_.num_inputs; v < p_.num_values(); ++v) {
-      if (!row(v) || !need[static_cast<size_t>(v)]) continue;
-      if (instruction(v).kind == Kind::kRowReduce) {
-        text += reduce(v);
-      } else if (instruction(v).kind == Kind::kElementwise) {
-        text += line(v);
-      }
-    }
-    return text;
+std::string FusedWriter::pointers() const {
+  std::string text = fmt::format("  if (stopped(a.w[{}])) return;\n", w_.guard());
+  for (int32_t i = 0; i < p_.num_inputs; ++i) {
+    text += fmt::format("  const {0}* p{1} = (const {0}*)a.w[{1}];\n", storage(i), i);
   }
-
-  std::string line(int32_t v) const {
-    std::vector<bool> only(static_cast<size_t>(p_.num_values()), false);
-    only[static_cast<size_t>(v)] = true;
-    return "  " + instruction_lines(p_, only);
+  for (size_t k = 0; k < p_.outputs.size(); ++k) {
+    text += fmt::format("  {0}* q{1} = ({0}*)a.w[{2}];\n", storage(p_.outputs[k]), k,
+                        w_.inputs + static_cast<int>(k));
   }
+  text += fmt::format("  const i64 rows = (i64)a.w[{}], cols = (i64)a.w[{}];\n",
+                      w_.rows(), w_.cols());
+  return text + fmt::format("  int fail = 0;\n  i64 at[{0}], in[{0}];\n",
+                            std::max(1, p_.num_inputs));
+}
 
-  /// Full inputs and full-form instructions of one element, inside a loop over columns.
-  std::string column_scope(const std::vector<bool>& need) const {
-    std::string text = "      trail_at(a, col, in);\n";
-    for (int32_t i = 0; i < p_.num_inputs; ++i) {
-      if (!row(i) && need[static_cast<size_t>(i)]) {
-        text += fmt::format("      const {0} v{1} = get(p{1}[at[{1}] + in[{1}]]);\n",
-                            compute(i), i);
-      }
+std::string FusedWriter::row_scope(const std::vector<bool>& need,
+                                   const RowReduction& reduce) const {
+  std::string text;
+  for (int32_t i = 0; i < p_.num_inputs; ++i) {
+    if (row(i) && need[static_cast<size_t>(i)]) {
+      text += fmt::format("    const {0} v{1} = get(p{1}[at[{1}]]);\n", compute(i), i);
     }
-    std::vector<bool> full = need;
-    for (int32_t v = 0; v < p_.num_values(); ++v) {
-      if (row(v)) full[static_cast<size_t>(v)] = false;
-    }
-    return text + instruction_lines(p_, full);
   }
-
-  std::string report() const {
-    return fmt::format(
-        "  if (fail) report_bad((ReportFlags*)a.w[{}], 1, (i32)a.w[{}], fail, 0, "
-        "0);\n}}\n",
-        w_.flags(), w_.site());
+  for (int32_t v = p_.num_inputs; v < p_.num_values(); ++v) {
+    if (!row(v) || !need[static_cast<size_t>(v)]) continue;
+    if (instruction(v).kind == Kind::kRowReduce) {
+      text += reduce(v);
+    } else if (instruction(v).kind == Kind::kElementwise) {
+      text += line(v);
+    }
   }
+  return text;
+}
 
-  std::string rows_kernel() const {
-    std::vector<int32_t> wanted = values_of(p_, Kind::kRowReduce);
-    std::vector<int32_t> full;
-    for (size_t k = 0; k < p_.outputs.size(); ++k) {
-      const int32_t v = p_.outputs[k];
-      if (v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
-                                 instruction(v).kind == Kind::kAllReduce)) {
-        continue;
-      }
-      wanted.push_back(v);
-      if (form_.full_output[k]) full.push_back(v);
+std::string FusedWriter::line(int32_t v) const {
+  std::vector<bool> only(static_cast<size_t>(p_.num_values()), false);
+  only[static_cast<size_t>(v)] = true;
+  return "  " + instruction_lines(p_, only);
+}
+
+std::string FusedWriter::column_scope(const std::vector<bool>& need) const {
+  std::string text = "      trail_at(a, col, in);\n";
+  for (int32_t i = 0; i < p_.num_inputs; ++i) {
+    if (!row(i) && need[static_cast<size_t>(i)]) {
+      text += fmt::format("      const {0} v{1} = get(p{1}[at[{1}] + in[{1}]]);\n",
+                          compute(i), i);
     }
-    // Reductions need their arguments' values at the row's scope too.
-    for (int32_t v : values_of(p_, Kind::kRowReduce)) {
-      wanted.push_back(instruction(v).arguments[0]);
-    }
-    const std::vector<bool> need = needed(wanted);
-    std::string text =
-        "extern \"C\" __global__ void __launch_bounds__(256) rows(const Args a) {\n" +
-        pointers();
-    text += "  for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {\n";
-    text += "    lead_at(a, r, at);\n";
-    text += row_scope(need, [&](int32_t v) { return row_reduction(v); });
-    text += kept_row_values();
-    if (!full.empty()) {
-      text += "    for (i64 col = threadIdx.x; col < cols; col += blockDim.x) {\n";
-      text += column_scope(needed(full));
-      text += stores(true) + "    }\n";
-    }
-    text += "    if (threadIdx.x == 0) {\n" + stores(false) + "    }\n  }\n";
-    return text + report();
   }
+  std::vector<bool> full = need;
+  for (int32_t v = 0; v < p_.num_values(); ++v) {
+    if (row(v)) full[static_cast<size_t>(v)] = false;
+  }
+  return text + instruction_lines(p_, full);
+}
 
-  std::string row_reduction(int32_t v) const {
-    const std::string& op = instruction(v).op;
-    std::string text = fmt::format("    {} s{} = {};\n", compute(v), v, initial(v));
+std::string FusedWriter::report() const {
+  return fmt::format(
+      "  if (fail) report_bad((ReportFlags*)a.w[{}], 1, (i32)a.w[{}], fail, 0, "
+      "0);\n}}\n",
+      w_.flags(), w_.site());
+}
+
+std::string FusedWriter::rows_kernel() const {
+  std::vector<int32_t> wanted = values_of(p_, Kind::kRowReduce);
+  std::vector<int32_t> full;
+  for (size_t k = 0; k < p_.outputs.size(); ++k) {
+    const int32_t v = p_.outputs[k];
+    if (v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
+                               instruction(v).kind == Kind::kAllReduce)) {
+      continue;
+    }
+    wanted.push_back(v);
+    if (form_.full_output[k]) full.push_back(v);
+  }
+  // Reductions need their arguments' values at the row's scope too.
+  for (int32_t v : values_of(p_, Kind::kRowReduce)) {
+    wanted.push_back(instruction(v).arguments[0]);
+  }
+  const std::vector<bool> need = needed(wanted);
+  std::string text =
+      "extern \"C\" __global__ void __launch_bounds__(256) rows(const Args a) {\n" +
+      pointers();
+  text += "  for (i64 r = blockIdx.x; r < rows; r += gridDim.x) {\n";
+  text += "    lead_at(a, r, at);\n";
+  text += row_scope(need, [&](int32_t v) { return row_reduction(v); });
+  text += kept_row_values();
+  if (!full.empty()) {
     text += "    for (i64 col = threadIdx.x; col < cols; col += blockDim.x) {\n";
-    text += column_scope(needed({instruction(v).arguments[0]}));
-    text += fmt::format("      s{0} = ({1})(s{0}, {2});\n    }}\n", v, combine_text(op),
-                        argument(v));
+    text += column_scope(needed(full));
+    text += stores(true) + "    }\n";
+  }
+  text += "    if (threadIdx.x == 0) {\n" + stores(false) + "    }\n  }\n";
+  return text + report();
+}
+
+std::string FusedWriter::row_reduction(int32_t v) const {
+  const std::string& op = instruction(v).op;
+  std::string text = fmt::format("    {} s{} = {};\n", compute(v), v, initial(v));
+  text += "    for (i64 col = threadIdx.x; col < cols; col += blockDim.x) {\n";
+  text += column_scope(needed({instruction(v).arguments[0]}));
+  text += fmt::format("      s{0} = ({1})(s{0}, {2});\n    }}\n", v, combine_text(op),
+                      argument(v));
+  text += fmt::format(
+      "    const {0} v{1} = {2};\n", compute(v), v,
+      finished(v, fmt::format("block_reduce(s{}, {})", v, combine_text(op)), "cols"));
+  return text;
+}
+
+std::string FusedWriter::kept_row_values() const {
+  if (values_of(p_, Kind::kColumnReduce).empty() &&
+      values_of(p_, Kind::kAllReduce).empty()) {
+    return {};
+  }
+  std::string text;
+  const auto values = values_of(p_, Kind::kRowReduce);
+  for (size_t k = 0; k < values.size(); ++k) {
     text += fmt::format(
-        "    const {0} v{1} = {2};\n", compute(v), v,
-        finished(v, fmt::format("block_reduce(s{}, {})", v, combine_text(op)), "cols"));
-    return text;
+        "    if (threadIdx.x == 0) *({}*)(a.w[{}] + ({} * rows + r) * 16) = v{};\n",
+        compute(values[k]), w_.row_values(), k, values[k]);
   }
+  return text;
+}
 
-  /// Row reductions are kept for the kernels over columns: 16 bytes each.
-  std::string kept_row_values() const {
-    if (values_of(p_, Kind::kColumnReduce).empty() &&
-        values_of(p_, Kind::kAllReduce).empty()) {
-      return {};
+std::string FusedWriter::stores(bool full) const {
+  std::string text;
+  for (size_t k = 0; k < p_.outputs.size(); ++k) {
+    const int32_t v = p_.outputs[k];
+    if (v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
+                               instruction(v).kind == Kind::kAllReduce)) {
+      continue;
     }
-    std::string text;
-    const auto values = values_of(p_, Kind::kRowReduce);
-    for (size_t k = 0; k < values.size(); ++k) {
-      text += fmt::format(
-          "    if (threadIdx.x == 0) *({}*)(a.w[{}] + ({} * rows + r) * 16) = v{};\n",
-          compute(values[k]), w_.row_values(), k, values[k]);
+    if (form_.full_output[k] != full) continue;
+    text += fmt::format("      q{}[{}] = put<{}>(v{});\n", k,
+                        full ? "r * cols + col" : "r", storage(v), v);
+  }
+  return text;
+}
+
+std::string FusedWriter::element(const std::vector<int32_t>& reductions,
+                                 bool writes) const {
+  std::vector<int32_t> arguments;
+  for (int32_t v : reductions) arguments.push_back(instruction(v).arguments[0]);
+  for (size_t k = 0; writes && k < p_.outputs.size(); ++k) {
+    if (form_.full_output[k] && !reduced(p_.outputs[k])) {
+      arguments.push_back(p_.outputs[k]);
     }
-    return text;
   }
-
-  std::string stores(bool full) const {
-    std::string text;
-    for (size_t k = 0; k < p_.outputs.size(); ++k) {
-      const int32_t v = p_.outputs[k];
-      if (v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
-                                 instruction(v).kind == Kind::kAllReduce)) {
-        continue;
-      }
-      if (form_.full_output[k] != full) continue;
-      text += fmt::format("      q{}[{}] = put<{}>(v{});\n", k,
-                          full ? "r * cols + col" : "r", storage(v), v);
-    }
-    return text;
-  }
-
-  /// One element in the kernels over columns: everything the reductions need, and the
-  /// full outputs where `writes`.
-  std::string element(const std::vector<int32_t>& reductions, bool writes) const {
-    std::vector<int32_t> arguments;
-    for (int32_t v : reductions) arguments.push_back(instruction(v).arguments[0]);
-    for (size_t k = 0; writes && k < p_.outputs.size(); ++k) {
-      if (form_.full_output[k] && !reduced(p_.outputs[k])) {
-        arguments.push_back(p_.outputs[k]);
-      }
-    }
-    const std::vector<bool> need = needed(arguments);
-    const auto kept = values_of(p_, Kind::kRowReduce);
-    std::string text = "      lead_at(a, r, at);\n";
-    text += row_scope(need, [&](int32_t v) {
-      const auto k = std::find(kept.begin(), kept.end(), v) - kept.begin();
-      return fmt::format(
-          "    const {0} v{1} = *(const {0}*)(a.w[{2}] + ({3} * rows + r) * 16);\n",
-          compute(v), v, w_.row_values(), k);
-    });
-    text += column_scope(need);
-    for (int32_t v : reductions) {
-      text += fmt::format("      s{0} = ({1})(s{0}, {2});\n", v,
-                          combine_text(instruction(v).op), argument(v));
-    }
-    return writes ? text + stores(true) : text;
-  }
-
-  /// The value of a reduction over columns or over everything.
-  bool reduced(int32_t v) const {
-    return v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
-                                  instruction(v).kind == Kind::kAllReduce);
-  }
-
-  std::string starts(const std::vector<int32_t>& reductions) const {
-    std::string text;
-    for (int32_t v : reductions) {
-      text += fmt::format("    {} s{} = {};\n", compute(v), v, initial(v));
-    }
-    return text;
-  }
-
-  std::string columns_kernel(const std::vector<int32_t>& reductions) const {
-    std::string text =
-        "extern \"C\" __global__ void __launch_bounds__(256) columns(const Args a) {\n" +
-        pointers();
-    text += fmt::format(
-        "  const i64 parts = (i64)a.w[{}], share = (rows + parts - 1) / parts;\n"
-        "  const i64 tiles = (cols + 31) / 32;\n"
-        "  for (i64 job = blockIdx.x; job < tiles * parts; job += gridDim.x) {{\n"
-        "    const i64 col = job % tiles * 32 + threadIdx.x % 32, part = job / tiles;\n"
-        "    const i64 begin = part * share, limit = begin + share;\n"
-        "    const i64 end = col >= cols ? 0 : limit < rows ? limit : rows;\n",
-        w_.parts());
-    text += starts(reductions);
-    text += "#pragma unroll 4\n";
-    text += "    for (i64 r = begin + threadIdx.x / 32; r < end; r += 8) {\n";
-    text += element(reductions, one_pass(p_, form_)) + "    }\n";
-    for (size_t k = 0; k < reductions.size(); ++k) {
-      const int32_t v = reductions[k];
-      text += fmt::format("    s{0} = column_reduce(s{0}, {1});\n", v,
-                          combine_text(instruction(v).op));
-      text += "    if (threadIdx.x < 32 && col < cols) {\n";
-      text += partial(v, k, w_.columns_part(), "cols", "col", "rows") + "    }\n";
-    }
-    return text + "  }\n" + report();
-  }
-
-  /// A block per 32 columns, 32 threads to a column.
-  std::string finish_columns(const std::vector<int32_t>& reductions) const {
-    std::string text =
-        "extern \"C\" __global__ void __launch_bounds__(1024) finish_columns(const Args "
-        "a) {\n" +
-        pointers();
-    text += fmt::format("  const i64 parts = (i64)a.w[{}];\n", w_.parts());
-    text +=
-        "  for (i64 tile = blockIdx.x; tile < (cols + 31) / 32; tile += gridDim.x) {\n"
-        "    const i64 col = tile * 32 + threadIdx.x % 32;\n"
-        "    const i64 end = col < cols ? parts : 0;\n";
-    for (size_t k = 0; k < reductions.size(); ++k) {
-      const int32_t v = reductions[k];
-      text += share(v, k, w_.columns_part(), "cols", "col", "threadIdx.x / 32",
-                    "blockDim.x / 32");
-      text += fmt::format(
-          "    s{0} = column_reduce(s{0}, {1});\n    if (threadIdx.x < 32 && col < cols) "
-          "{{\n{2}    }}\n",
-          v, combine_text(instruction(v).op), results(v, "col", "rows"));
-    }
-    return text + "  }\n}\n";
-  }
-
-  std::string all_kernel(const std::vector<int32_t>& reductions) const {
-    const bool writes = one_pass(p_, form_) && values_of(p_, Kind::kColumnReduce).empty();
-    std::string text =
-        "extern \"C\" __global__ void __launch_bounds__(256) all(const Args a) {\n" +
-        pointers();
-    text += fmt::format(
-        "  const i64 parts = (i64)a.w[{}], n = rows * cols, share = (n + parts - 1) / "
-        "parts;\n"
-        "  for (i64 part = blockIdx.x; part < parts; part += gridDim.x) {{\n"
-        "    const i64 begin = part * share, limit = begin + share;\n"
-        "    const i64 end = limit < n ? limit : n;\n",
-        w_.parts());
-    text += starts(reductions);
-    text +=
-        "    for (i64 e = begin + threadIdx.x; e < end; e += blockDim.x) {\n"
-        "      const i64 r = e / cols, col = e % cols;\n";
-    text += element(reductions, writes) + "    }\n";
-    for (size_t k = 0; k < reductions.size(); ++k) {
-      const int32_t v = reductions[k];
-      text += fmt::format("    s{0} = block_reduce(s{0}, {1});\n", v,
-                          combine_text(instruction(v).op));
-      text += "    if (threadIdx.x == 0) {\n";
-      text += partial(v, k, w_.all_part(), "1", "0", "(rows * cols)") + "    }\n";
-    }
-    return text + "  }\n" + report();
-  }
-
-  /// One block.
-  std::string finish_all(const std::vector<int32_t>& reductions) const {
-    std::string text =
-        "extern \"C\" __global__ void __launch_bounds__(256) finish_all(const Args a) "
-        "{\n" +
-        pointers();
-    text += fmt::format("  const i64 parts = (i64)a.w[{}], end = parts;\n", w_.parts());
-    for (size_t k = 0; k < reductions.size(); ++k) {
-      const int32_t v = reductions[k];
-      text += share(v, k, w_.all_part(), "1", "0", "threadIdx.x", "blockDim.x");
-      text += fmt::format(
-          "    s{0} = block_reduce(s{0}, {1});\n    if (threadIdx.x == 0) {{\n{2}    "
-          "}}\n",
-          v, combine_text(instruction(v).op), results(v, "0", "(rows * cols)"));
-    }
-    return text + "}\n";
-  }
-
-  std::string part_place(int32_t v, size_t k, int part_word, const char* width,
-                         const char* at) const {
-    return fmt::format("(({}*)(a.w[{}] + (({} * parts + part) * {} + {}) * 16))",
-                       compute(v), part_word, k, width, at);
-  }
-
-  /// What a block has added up goes to the parts, or is the result if there is one part.
-  std::string partial(int32_t v, size_t k, int part_word, const char* width,
-                      const char* at, const char* n) const {
+  const std::vector<bool> need = needed(arguments);
+  const auto kept = values_of(p_, Kind::kRowReduce);
+  std::string text = "      lead_at(a, r, at);\n";
+  text += row_scope(need, [&](int32_t v) {
+    const auto k = std::find(kept.begin(), kept.end(), v) - kept.begin();
     return fmt::format(
-        "      if (parts > 1) {{\n        *{} = s{};\n      }} else {{\n{}"
-        "      }}\n",
-        part_place(v, k, part_word, width, at), v, results(v, at, n));
+        "    const {0} v{1} = *(const {0}*)(a.w[{2}] + ({3} * rows + r) * 16);\n",
+        compute(v), v, w_.row_values(), k);
+  });
+  text += column_scope(need);
+  for (int32_t v : reductions) {
+    text += fmt::format("      s{0} = ({1})(s{0}, {2});\n", v,
+                        combine_text(instruction(v).op), argument(v));
   }
+  return writes ? text + stores(true) : text;
+}
 
-  /// A thread's share of the parts, in order, as s{v}.
-  std::string share(int32_t v, size_t k, int part_word, const char* width, const char* at,
-                    const char* first, const char* by) const {
-    return fmt::format(
-        "    {0} s{1} = {2};\n    for (i64 part = {3}; part < end; part += {4}) s{1} = "
-        "({5})(s{1}, *{6});\n",
-        compute(v), v, initial(v), first, by, combine_text(instruction(v).op),
-        part_place(v, k, part_word, width, at));
-  }
+bool FusedWriter::reduced(int32_t v) const {
+  return v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
+                                instruction(v).kind == Kind::kAllReduce);
+}
 
-  /// A finished reduction into every output that is it.
-  std::string results(int32_t v, const char* at, const char* n) const {
-    std::string text;
-    for (size_t o = 0; o < p_.outputs.size(); ++o) {
-      if (p_.outputs[o] != v) continue;
-      text += fmt::format("      q{}[{}] = put<{}>({});\n", o, at, storage(v),
-                          finished(v, fmt::format("s{}", v), n));
-    }
-    return text;
-  }
-
-  const FusedProgram& p_;
-  const FusedForm& form_;
-  const std::vector<FusedValueForm> forms_;
-  const FusedWords w_;
-};
-
-}  // namespace
+std::string FusedWriter::text() const {
+  std::string text = text_prefix(program_needs_special(p_));
+  text += device_text("fused.cuh");
+  text += fmt::format("struct Args {{ u64 w[{}]; }};\nstruct Groups {{ Args g[{}]; }};\n",
+                      w_.total(), form_.groups);
+  text += offset_function("lead_at", w_.lead, w_.lead_dims(), true);
+  text += offset_function("trail_at", w_.trail, w_.trail_dims(), false);
+  text += rows_kernel();
+  const auto columns = values_of(p_, Kind::kColumnReduce);
+  const auto all = values_of(p_, Kind::kAllReduce);
+  if (!columns.empty()) text += columns_kernel(columns) + finish_columns(columns);
+  if (form_.wide) text += wide_columns_kernel(columns);
+  if (!all.empty()) text += all_kernel(all) + finish_all(all);
+  return text;
+}
 
 std::string fused_text(const FusedProgram& program, const FusedForm& form) {
-  return Writer(program, form).text();
+  return FusedWriter(program, form).text();
 }
 
 }  // namespace tandem::cuda

@@ -2,7 +2,8 @@
 // per row: row reductions, then full and row outputs), `columns` and `all` (sums of
 // columns and of everything, and full outputs where there are no row reductions) with
 // `finish_columns` and `finish_all`, which put the parts together in a fixed order; a sum
-// of one part needs neither. Pure functions; any thread.
+// of one part needs neither. `wide_columns` is `columns` by 16 bytes at a time. Pure
+// functions; any thread.
 #pragma once
 
 #include <string>
@@ -19,6 +20,10 @@ struct FusedForm {
   std::vector<bool> row_input;    // per input: one element per row
   std::vector<bool> full_output;  // per output: as large as the domain
   int lead = 0, trail = 0;        // dimensions of the row and column index
+  int wide = 0;     // columns to a thread in `wide_columns`; 0: there is no such kernel
+  int across = 32;  // its threads to a row of the block's 256
+  int groups = 1;   // of one launch of `wide_columns` and `finish_columns`
+  bool operator==(const FusedForm&) const = default;
 };
 
 /// Where things are among the 64-bit words of the argument.

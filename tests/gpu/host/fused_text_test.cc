@@ -90,6 +90,32 @@ TEST(FusedText, IntegerReductionsCompile) {
                                  .trail = 1}));
 }
 
+TEST(FusedText, WideColumnsCompile) {
+  // A gradient with its sum over rows, as of a bias behind an activation; one input is a
+  // number per row.
+  for (DType t : {DType::kBFloat16, DType::kFloat32}) {
+    FusedProgram p;
+    p.num_inputs = 3;
+    p.row_axes = 1;
+    p.input_dtypes = {t, t, t};
+    p.instructions = {make(Kind::kElementwise, "ReluGrad", {0, 1}, t),
+                      make(Kind::kElementwise, "Neg", {2}, t),
+                      make(Kind::kElementwise, "Mul", {3, 4}, t),
+                      make(Kind::kColumnReduce, "Sum", {5}, t),
+                      make(Kind::kColumnReduce, "Max", {3}, t)};
+    p.outputs = {5, 6, 7};
+    FusedForm form{.row_input = {false, false, true},
+                   .full_output = {true, false, false},
+                   .lead = 1,
+                   .trail = 1,
+                   .wide = t == DType::kBFloat16 ? 8 : 4};
+    expect_compiles(fused_text(p, form));
+    form.groups = 5;
+    form.lead = 2;
+    expect_compiles(fused_text(p, form));
+  }
+}
+
 TEST(FusedText, ManyGroupsCompile) {
   FusedProgram p;
   p.num_inputs = 4;

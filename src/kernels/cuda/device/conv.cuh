@@ -4,26 +4,42 @@
 // convolution: kSpatial, kIn, kOut, kSize, kStride, kDilation, kBefore (per dimension,
 // three each), kBatch, kChannels, kFilters (per group), kGroups, kChannelsFirst;
 // kRowWarps and kInnerWarps (of a block), kParts (blocks that share the inner dimension).
-constexpr i64 kInPositions = (i64)kIn[0] * kIn[1] * kIn[2];
-constexpr i64 kOutPositions = (i64)kOut[0] * kOut[1] * kOut[2];
+// Places are counted in 32 bits where all of them fit with room to spare: divisions by
+// sizes are most of the work of finding an element.
 constexpr int kTaps = kSize[0] * kSize[1] * kSize[2];
-constexpr i64 kAllChannels = (i64)kChannels * kGroups,
-              kAllFilters = (i64)kFilters * kGroups;
+constexpr i64 kMostPlaces = 1 << 30;
+constexpr bool kFewPlaces =
+    kBatch * kIn[0] * kIn[1] * kIn[2] * kChannels * kGroups < kMostPlaces &&
+    kBatch * kOut[0] * kOut[1] * kOut[2] * kFilters * kGroups < kMostPlaces &&
+    (i64)kTaps * kChannels * kFilters * kGroups < kMostPlaces;
+template <bool few>
+struct IndexOf {
+  typedef i64 type;
+};
+template <>
+struct IndexOf<true> {
+  typedef int type;
+};
+typedef IndexOf<kFewPlaces>::type Index;
+constexpr Index kInPositions = (Index)kIn[0] * kIn[1] * kIn[2];
+constexpr Index kOutPositions = (Index)kOut[0] * kOut[1] * kOut[2];
+constexpr Index kAllChannels = (Index)kChannels * kGroups,
+                kAllFilters = (Index)kFilters * kGroups;
 
-inline i64 in_at(i64 n, i64 position, i64 c) {
+inline Index in_at(Index n, Index position, Index c) {
   return kChannelsFirst ? (n * kAllChannels + c) * kInPositions + position
                         : (n * kInPositions + position) * kAllChannels + c;
 }
-inline i64 out_at(i64 n, i64 position, i64 f) {
+inline Index out_at(Index n, Index position, Index f) {
   return kChannelsFirst ? (n * kAllFilters + f) * kOutPositions + position
                         : (n * kOutPositions + position) * kAllFilters + f;
 }
 
 struct Place {
-  i64 n;
+  Index n;
   int at[3];
 };
-inline Place place_in(i64 row, const int (&size)[3]) {
+inline Place place_in(Index row, const int (&size)[3]) {
   Place p;
   p.at[2] = (int)(row % size[2]);
   row /= size[2];
@@ -41,8 +57,8 @@ inline Tap tap_of(int i) {
 }
 
 /// The input that an output place sees through a tap; -1: padding.
-inline i64 seen(const Place& out, const Tap& tap) {
-  i64 position = 0;
+inline Index seen(const Place& out, const Tap& tap) {
+  Index position = 0;
 #pragma unroll
   for (int d = 0; d < 3; ++d) {
     const int x = out.at[d] * kStride[d] - kBefore[d] + tap.at[d] * kDilation[d];
@@ -52,8 +68,8 @@ inline i64 seen(const Place& out, const Tap& tap) {
   return position;
 }
 /// The output that sees an input place through a tap; -1: none.
-inline i64 seer(const Place& in, const Tap& tap) {
-  i64 position = 0;
+inline Index seer(const Place& in, const Tap& tap) {
+  Index position = 0;
 #pragma unroll
   for (int d = 0; d < 3; ++d) {
     const int x = in.at[d] + kBefore[d] - tap.at[d] * kDilation[d];
@@ -63,21 +79,22 @@ inline i64 seer(const Place& in, const Tap& tap) {
   return position;
 }
 
+constexpr int kUnroll = sizeof(C) == 4 ? 4 : 2;
 constexpr int kWarps = kRowWarps * kInnerWarps, kColumns = 8 * kTiles;
 
 struct Job {
   int group, part;
-  i64 row, column;  // of the block
-  i64 own;          // row g of the warp's tile
-  int inner;        // which share of the inner dimension
+  Index row, column;  // of the block
+  Index own;          // row g of the warp's tile
+  int inner;          // which share of the inner dimension
 };
 inline Job job() {
   Job j;
   const int warp = threadIdx.x / 32;
   j.group = blockIdx.z % kGroups;
   j.part = blockIdx.z / kGroups;
-  j.row = (i64)blockIdx.x * 16 * kRowWarps;
-  j.column = (i64)blockIdx.y * kColumns;
+  j.row = (Index)blockIdx.x * 16 * kRowWarps;
+  j.column = (Index)blockIdx.y * kColumns;
   j.own = j.row + warp / kInnerWarps * 16 + lane_row();
   j.inner = j.part * kInnerWarps + warp % kInnerWarps;
   return j;
@@ -85,14 +102,14 @@ inline Job job() {
 
 /// Adds up the warps' shares and calls write(row, column, sum) for every element.
 template <class F>
-inline void put_block(const Job& j, const C (&sum)[kTiles][4], i64 rows, i64 columns,
+inline void put_block(const Job& j, const C (&sum)[kTiles][4], Index rows, Index columns,
                       const F& write) {
   __shared__ C parts[kWarps][16 * kColumns];
   put_tile(parts[threadIdx.x / 32], sum);
   __syncthreads();
   for (int i = threadIdx.x; i < kRowWarps * 16 * kColumns; i += 32 * kWarps) {
     const int tile = i / (16 * kColumns), e = i % (16 * kColumns);
-    const i64 r = j.row + tile * 16 + e / kColumns, c = j.column + e % kColumns;
+    const Index r = j.row + tile * 16 + e / kColumns, c = j.column + e % kColumns;
     if (r >= rows || c >= columns) continue;
     C total = parts[tile * kInnerWarps][e];
 #pragma unroll
@@ -103,24 +120,25 @@ inline void put_block(const Job& j, const C (&sum)[kTiles][4], i64 rows, i64 col
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
     forward(const T* in, const T* filter, const T* bias, T* out) {
-  const i64 rows = kBatch * kOutPositions, inner = (i64)kTaps * kChannels;
+  const Index rows = (Index)kBatch * kOutPositions, inner = (Index)kTaps * kChannels;
   const Job j = job();
   const Place own[2] = {place_in(j.own, kOut), place_in(j.own + 8, kOut)};
   C sum[kTiles][4] = {};
-  add_tile(
+  add_tile<kUnroll, Index>(
       sum, j.inner * 8, inner, 8 * kInnerWarps,
-      [&](int high, i64 at) {
+      [&](int high, Index at) {
         if (j.own + high * 8 >= rows) return C(0);
-        const i64 x = seen(own[high], tap_of((int)(at / kChannels)));
-        const i64 c = (i64)j.group * kChannels + at % kChannels;
+        const Index x = seen(own[high], tap_of((int)(at / kChannels)));
+        const Index c = (Index)j.group * kChannels + at % kChannels;
         return x < 0 ? C(0) : (C)get(in[in_at(own[high].n, x, c)]);
       },
-      [&](int c, i64 at) {
+      [&](int c, Index at) {
         if (j.column + c >= kFilters) return C(0);
-        return (C)get(filter[at * kAllFilters + (i64)j.group * kFilters + j.column + c]);
+        return (C)get(
+            filter[at * kAllFilters + (Index)j.group * kFilters + j.column + c]);
       });
-  put_block(j, sum, rows, kFilters, [&](i64 r, i64 c, C total) {
-    const i64 f = (i64)j.group * kFilters + c;
+  put_block(j, sum, rows, kFilters, [&](Index r, Index c, C total) {
+    const Index f = (Index)j.group * kFilters + c;
     out[out_at(r / kOutPositions, r % kOutPositions, f)] =
         finish(rounded<T>(total), bias ? get(bias[f]) : 0);
   });
@@ -128,26 +146,26 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
 
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
     by_input(const T* filter, const T* grad, T* out) {
-  const i64 rows = kBatch * kInPositions, inner = (i64)kTaps * kFilters;
+  const Index rows = (Index)kBatch * kInPositions, inner = (Index)kTaps * kFilters;
   const Job j = job();
   const Place own[2] = {place_in(j.own, kIn), place_in(j.own + 8, kIn)};
   C sum[kTiles][4] = {};
-  add_tile(
+  add_tile<kUnroll, Index>(
       sum, j.inner * 8, inner, 8 * kInnerWarps,
-      [&](int high, i64 at) {
+      [&](int high, Index at) {
         if (j.own + high * 8 >= rows) return C(0);
-        const i64 x = seer(own[high], tap_of((int)(at / kFilters)));
-        const i64 f = (i64)j.group * kFilters + at % kFilters;
+        const Index x = seer(own[high], tap_of((int)(at / kFilters)));
+        const Index f = (Index)j.group * kFilters + at % kFilters;
         return x < 0 ? C(0) : (C)get(grad[out_at(own[high].n, x, f)]);
       },
-      [&](int c, i64 at) {
+      [&](int c, Index at) {
         if (j.column + c >= kChannels) return C(0);
-        const i64 f = (i64)j.group * kFilters + at % kFilters;
+        const Index f = (Index)j.group * kFilters + at % kFilters;
         return (C)get(
             filter[(at / kFilters * kChannels + j.column + c) * kAllFilters + f]);
       });
-  put_block(j, sum, rows, kChannels, [&](i64 r, i64 c, C total) {
-    out[in_at(r / kInPositions, r % kInPositions, (i64)j.group * kChannels + c)] =
+  put_block(j, sum, rows, kChannels, [&](Index r, Index c, C total) {
+    out[in_at(r / kInPositions, r % kInPositions, (Index)j.group * kChannels + c)] =
         put<T>(total);
   });
 }
@@ -156,36 +174,49 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
 /// `add_parts` puts their sums together.
 extern "C" __global__ void __launch_bounds__(32 * kWarps)
     by_filter(const T* in, const T* grad, C* parts) {
-  const i64 rows = (i64)kTaps * kChannels, inner = kBatch * kOutPositions;
+  const Index rows = (Index)kTaps * kChannels, inner = (Index)kBatch * kOutPositions;
   const Job j = job();
-  const i64 row[2] = {j.own, j.own + 8};
+  const Index row[2] = {j.own, j.own + 8};
   const Tap tap[2] = {tap_of((int)(row[0] / kChannels)),
                       tap_of((int)(row[1] / kChannels))};
   C sum[kTiles][4] = {};
-  add_tile(
-      sum, (i64)j.inner * 8, inner, (i64)8 * kInnerWarps * kParts,
-      [&](int high, i64 at) {
+  add_tile<kUnroll, Index>(
+      sum, (Index)j.inner * 8, inner, (Index)8 * kInnerWarps * kParts,
+      [&](int high, Index at) {
         if (row[high] >= rows) return C(0);
         const Place p = place_in(at, kOut);
-        const i64 x = seen(p, tap[high]);
-        const i64 c = (i64)j.group * kChannels + row[high] % kChannels;
+        const Index x = seen(p, tap[high]);
+        const Index c = (Index)j.group * kChannels + row[high] % kChannels;
         return x < 0 ? C(0) : (C)get(in[in_at(p.n, x, c)]);
       },
-      [&](int c, i64 at) {
+      [&](int c, Index at) {
         if (j.column + c >= kFilters) return C(0);
-        const i64 f = (i64)j.group * kFilters + j.column + c;
+        const Index f = (Index)j.group * kFilters + j.column + c;
         return (C)get(grad[out_at(at / kOutPositions, at % kOutPositions, f)]);
       });
-  put_block(j, sum, rows, kFilters, [&](i64 r, i64 c, C total) {
-    const i64 f = (i64)j.group * kFilters + c;
-    parts[(j.part * rows + r) * kAllFilters + f] = total;
+  put_block(j, sum, rows, kFilters, [&](Index r, Index c, C total) {
+    const Index f = (Index)j.group * kFilters + c;
+    parts[((i64)j.part * rows + r) * kAllFilters + f] = total;
   });
 }
-extern "C" __global__ void add_parts(const C* parts, T* out) {
+/// A block has 32 elements, its 16 warps share the parts.
+extern "C" __global__ void __launch_bounds__(512) add_parts(const C* parts, T* out) {
+  __shared__ C space[16][32];
   const i64 n = (i64)kTaps * kChannels * kAllFilters;
-  for (i64 i = global_thread(); i < n; i += global_threads()) {
-    C total = parts[i];
-    for (int p = 1; p < kParts; ++p) total += parts[p * n + i];
-    out[i] = put<T>(total);
+  const int column = threadIdx.x % 32, share = threadIdx.x / 32;
+  for (i64 first = (i64)blockIdx.x * 32; first < n; first += (i64)gridDim.x * 32) {
+    const i64 i = first + column;
+    C total = 0;
+    if (i < n) {
+#pragma unroll 8
+      for (int p = share; p < kParts; p += 16) total += parts[p * n + i];
+    }
+    space[share][column] = total;
+    __syncthreads();
+    if (share == 0 && i < n) {
+      for (int k = 1; k < 16; ++k) total += space[k][column];
+      out[i] = put<T>(total);
+    }
+    __syncthreads();
   }
 }

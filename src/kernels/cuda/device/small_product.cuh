@@ -18,14 +18,14 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
   out += blockIdx.z * s.out_stride;
   C sum[kTiles][4] = {};
   const i64 own = row + lane_row();
-  add_tile(
-      sum, warp * 8, s.k, 8 * kWarps,
-      [&](int high, i64 at) {
+  add_tile<kTiles == 1 ? 4 : 2, int>(
+      sum, warp * 8, (int)s.k, 8 * kWarps,
+      [&](int high, int at) {
         const i64 r = own + high * 8;
         if (r >= s.m) return C(0);
         return (C)get(kTransposeA ? a[at * s.lda + r] : a[r * s.lda + at]);
       },
-      [&](int c, i64 at) {
+      [&](int c, int at) {
         if (column + c >= s.n) return C(0);
         return (C)get(kTransposeB ? b[(column + c) * s.ldb + at]
                                   : b[at * s.ldb + column + c]);

@@ -56,20 +56,20 @@ inline void add_step(C (&sum)[kTiles][4], const Step& x) {
   }
 }
 
-/// Adds up places [first, end) of the inner dimension, 8 at a time, `stride` apart.
+/// Adds up places [first, end) of the inner dimension, 8 at a time, `stride` apart. An
+/// Index of 32 bits must hold end + kUnroll * stride too.
 /// a(high, place) is the lane's row g or g + 8, b(column, place) a column of the tile;
 /// both give 0 outside.
-template <class A, class B>
-inline void add_tile(C (&sum)[kTiles][4], i64 first, i64 end, i64 stride, const A& a,
-                     const B& b) {
-  constexpr int kUnroll = kTiles == 1 ? 4 : 2;
+template <int kUnroll, class Index, class A, class B>
+inline void add_tile(C (&sum)[kTiles][4], Index first, Index end, Index stride,
+                     const A& a, const B& b) {
   const int g = lane_row(), t = lane_place();
-  // Loads of several steps are under way before the first is used.
-  for (i64 at = first; at < end; at += stride * kUnroll) {
+  // Loads of kUnroll steps are under way before the first is used.
+  for (Index at = first; at < end; at += stride * kUnroll) {
     Step steps[kUnroll];
 #pragma unroll
     for (int u = 0; u < kUnroll; ++u) {
-      const i64 near = at + u * stride + t, far = near + 4;
+      const Index near = at + u * stride + t, far = near + 4;
       Step& x = steps[u];
       x.a[0] = near < end ? a(0, near) : C(0);
       x.a[1] = near < end ? a(1, near) : C(0);
