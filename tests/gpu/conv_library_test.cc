@@ -104,9 +104,10 @@ TEST_F(CudaConv, AllDirectionsAreTheCpusInFullPrecision) {
     SCOPED_TRACE(l.name);
     const auto cpu = run(l, DType::kFloat32, "/CPU:0"),
                here = run(l, DType::kFloat32, "/GPU:0");
-    expect_near(here[0], cpu[0], 1e-5f, "forward");
-    expect_near(here[1], cpu[1], 1e-5f, "by input");
-    expect_near(here[2], cpu[2], 1e-5f, "by filter");
+    // Less than TF32 would be off; the filter's sums are the longest.
+    expect_near(here[0], cpu[0], 2e-5f, "forward");
+    expect_near(here[1], cpu[1], 2e-5f, "by input");
+    expect_near(here[2], cpu[2], 4e-5f, "by filter");
   }
 }
 

@@ -169,6 +169,12 @@ void add_batch_norm(CaseList& cases) {
        {Form{"training", {2, 3, 4, 5}, {.epsilon = 1e-3}},
         Form{"channels first", {2, 3, 4, 5}, {.epsilon = 1e-3, .data_format = first}},
         Form{"running", {3, 4, 7}, {.epsilon = 1e-3, .exponential_avg_factor = 0.1}},
+        // Channels that fill whole vectors; rows that are no multiple of anything.
+        Form{"vectors", {3, 3, 5, 8}, {.epsilon = 1e-3}},
+        Form{"vectors running",
+             {67, 20},
+             {.epsilon = 1e-3, .exponential_avg_factor = 0.1}},
+        Form{"vectors inference", {2, 3, 4, 8}, {.epsilon = 1e-2, .is_training = false}},
         Form{"inference", {2, 3, 4, 5}, {.epsilon = 1e-2, .is_training = false}},
         Form{"inference first",
              {2, 3, 4, 5},
@@ -207,32 +213,36 @@ void add_batch_norm(CaseList& cases) {
   }
   // Half-precision inputs keep float32 parameters.
   const nn::FusedBatchNormAttrs a{.epsilon = 1e-3};
-  const In wide{.shape = {3}, .low = 0.5, .high = 2, .dtype = DType::kFloat32};
-  cases.push_back(
-      {.op = "FusedBatchNormV3",
-       .name = "half precision",
-       .inputs = {{.shape = {4, 5, 3}},
-                  wide,
-                  wide,
-                  {.shape = {3}, .dtype = DType::kFloat32, .absent = true},
-                  {.shape = {3}, .dtype = DType::kFloat32, .absent = true}},
-       .attrs = Attrs(attrs_ref(a)),
-       .dtypes = {DType::kFloat16, DType::kBFloat16},
-       .reference = [a](const std::vector<Ref>& in, DType) { return batch_norm(in, a); },
-       .check_gradient = false});
-  cases.push_back({.op = "FusedBatchNormGradV3",
-                   .name = "half precision",
-                   .inputs = {{.shape = {4, 5, 3}},
-                              {.shape = {4, 5, 3}},
-                              wide,
-                              wide,
-                              wide,
-                              {.shape = {0}, .dtype = DType::kFloat32}},
-                   .attrs = Attrs(attrs_ref(a)),
-                   .dtypes = {DType::kFloat16, DType::kBFloat16},
-                   .reference = [a](const std::vector<Ref>& in,
-                                    DType) { return batch_norm_grad(in, a); },
-                   .check_gradient = false});
+  for (const Shape& x : {Shape{4, 5, 3}, Shape{21, 8}}) {
+    const int64_t c = x.dim(-1);
+    const std::string name = c == 8 ? "half precision vectors" : "half precision";
+    const In wide{.shape = {c}, .low = 0.5, .high = 2, .dtype = DType::kFloat32};
+    cases.push_back({.op = "FusedBatchNormV3",
+                     .name = name,
+                     .inputs = {{.shape = x},
+                                wide,
+                                wide,
+                                {.shape = {c}, .dtype = DType::kFloat32, .absent = true},
+                                {.shape = {c}, .dtype = DType::kFloat32, .absent = true}},
+                     .attrs = Attrs(attrs_ref(a)),
+                     .dtypes = {DType::kFloat16, DType::kBFloat16},
+                     .reference = [a](const std::vector<Ref>& in,
+                                      DType) { return batch_norm(in, a); },
+                     .check_gradient = false});
+    cases.push_back({.op = "FusedBatchNormGradV3",
+                     .name = name,
+                     .inputs = {{.shape = x},
+                                {.shape = x},
+                                wide,
+                                wide,
+                                wide,
+                                {.shape = {0}, .dtype = DType::kFloat32}},
+                     .attrs = Attrs(attrs_ref(a)),
+                     .dtypes = {DType::kFloat16, DType::kBFloat16},
+                     .reference = [a](const std::vector<Ref>& in,
+                                      DType) { return batch_norm_grad(in, a); },
+                     .check_gradient = false});
+  }
 }
 
 }  // namespace

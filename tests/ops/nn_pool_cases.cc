@@ -166,7 +166,16 @@ void add_pools(CaseList& cases) {
   add_pool(cases, "three dimensions",
            {{.ksize = {2, 3, 2}, .strides = {1, 2, 2}, .padding = Padding::kSame},
             {1, 4, 5, 4, 3}});
+  // Channels that fill whole vectors of every dtype.
+  add_pool(
+      cases, "vectors",
+      {{.ksize = {3, 2}, .strides = {2, 1}, .padding = Padding::kSame}, {2, 5, 4, 8}},
+      kWithHalfs);
+  add_pool(cases, "vectors in three dimensions",
+           {{.ksize = {2, 3, 2}, .strides = {2, 2, 1}, .padding = Padding::kSame},
+            {1, 3, 5, 2, 8}});
   add_pool(cases, "no batch", {{}, {0, 4, 4, 2}});
+  add_pool(cases, "no batch of vectors", {{}, {0, 4, 4, 8}});
   cases.push_back(
       {.op = "MaxPool",
        .name = "ties and integers",

@@ -113,7 +113,7 @@ std::vector<PartVersion> part_versions(const DriverLoad& load) {
       property_part("cuSOLVER", "libcusolver.so.12", "cusolverGetProperty",
                     "not needed: without it matrices are decomposed on the CPU"),
       numbered_part("cuDNN", "libcudnn.so.9", "cudnnGetVersion",
-                    "not needed: convolutions are Tandem's own kernels"),
+                    "not needed: without it large convolutions are slower"),
       profiler_part(),
   };
 }

@@ -30,9 +30,10 @@ std::string filter_layout_text(DType dtype) {
 
 namespace {
 
-constexpr double kSmallest = 1 << 27;     // operations worth a plan of the library
-constexpr double kFarBetter = 1ll << 32;  // operations
-constexpr int64_t kManyChannels = 32;     // of a group, in and out
+constexpr double kSmallest = 1 << 27;          // operations worth a plan of the library
+constexpr double kFarBetter = 1ll << 32;       // operations
+constexpr double kWorthMeasuring = 1ll << 31;  // operations, for further proposals
+constexpr int64_t kManyChannels = 32;          // of a group, in and out
 constexpr int64_t kMostElements = (1ll << 31) - 1;  // of one tensor: 32-bit offsets
 constexpr size_t kPlaceAligned = 256;
 
@@ -211,19 +212,28 @@ void run_conv(const CudnnConv& p, const LaunchArgs& a) {
 bool fits(const Signature& s) { return cudnn_takes(conv_case(s)); }
 /// Further proposals are worth measuring where the work is.
 bool more_fit(const Signature& s) {
-  return !s.deterministic && library_is_far_better(conv_case(s));
+  if (s.deterministic) return false;
+  const ConvCase c = conv_case(s);
+  return nn::conv_flops(c.shape) >= kWorthMeasuring && cudnn_takes(c);
+}
+
+template <int kRank>
+void add_ranked(Kernels& kernels, const std::string& op) {
+  kernels.add(make_kernel<prepare<kRank>, run_conv>(
+      op, fmt::format("cuda.cudnn.{}.{}", kRank + 1, op), kDnnTypes,
+      kRank == 0 ? fits : more_fit));
 }
 
 }  // namespace
 
 void register_cudnn_conv(Kernels& kernels) {
   for (const std::string& op : conv_ops()) {
-    kernels.add(
-        make_kernel<prepare<0>, run_conv>(op, "cuda.cudnn." + op, kDnnTypes, fits));
-    kernels.add(make_kernel<prepare<1>, run_conv>(op, "cuda.cudnn.second." + op,
-                                                  kDnnTypes, more_fit));
-    kernels.add(make_kernel<prepare<2>, run_conv>(op, "cuda.cudnn.third." + op, kDnnTypes,
-                                                  more_fit));
+    add_ranked<0>(kernels, op);
+    add_ranked<1>(kernels, op);
+    add_ranked<2>(kernels, op);
+    add_ranked<3>(kernels, op);
+    add_ranked<4>(kernels, op);
+    add_ranked<5>(kernels, op);
   }
 }
 

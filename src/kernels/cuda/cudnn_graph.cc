@@ -137,6 +137,8 @@ bool keeps_to(const DnnDescriptor& config, const DnnRules& rules) {
       case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
         return rules.float32;
       case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+      case CUDNN_NUMERICAL_NOTE_FFT:
+      case CUDNN_NUMERICAL_NOTE_WINOGRAD:
         return rules.float32 && !rules.tf32;
       case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
         return true;

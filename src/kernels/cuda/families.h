@@ -24,6 +24,7 @@ void register_attention(Kernels& kernels);
 void register_attention_tiles(Kernels& kernels);
 void register_blocks(Kernels& kernels);
 void register_check_numerics(Kernels& kernels);
+void register_batch_norm(Kernels& kernels);
 void register_conv(Kernels& kernels);
 void register_conv_product(Kernels& kernels);
 /// Tells the device how to copy inside a recording.
@@ -48,6 +49,7 @@ void register_layer_norm(Kernels& kernels);
 void register_linalg(Kernels& kernels);
 void register_make(Kernels& kernels);
 void register_matmul(Kernels& kernels);
+void register_max_pool(Kernels& kernels);
 void register_mirror(Kernels& kernels);
 void register_monotone(Kernels& kernels);
 void register_move(Kernels& kernels);

@@ -4,12 +4,13 @@
 
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/pool_text.h"
 #include "kernels/cuda/program.h"
 #include "ops/nn_geometry.h"
 
 namespace tandem::cuda {
 
-std::string pool_text(const nn::PoolShape& pool, DType dtype) {
+std::string pool_constants(const nn::PoolShape& pool, DType dtype) {
   std::string text =
       text_prefix(false) + fmt::format(
                                "typedef {} T;\nconstexpr bool kChannelsFirst = {};\n"
@@ -30,7 +31,11 @@ std::string pool_text(const nn::PoolShape& pool, DType dtype) {
   list("kSize", [](const Dim& d) { return d.size; }, 1);
   list("kStride", [](const Dim& d) { return d.stride; }, 1);
   list("kBefore", [](const Dim& d) { return d.before; }, 0);
-  return text + std::string(device_text("pool.cuh"));
+  return text;
+}
+
+std::string pool_text(const nn::PoolShape& pool, DType dtype) {
+  return pool_constants(pool, dtype) + std::string(device_text("pool.cuh"));
 }
 
 namespace {

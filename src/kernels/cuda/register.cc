@@ -16,6 +16,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   Kernels kernels;
   register_attention_tiles(kernels);  // before attention: the default where it fits
   register_attention(kernels);
+  register_batch_norm(kernels);  // before norm: the default where it fits
   register_blocks(kernels);
   register_conv_product(kernels);  // defaults where they fit, in this order
   register_cudnn_conv(kernels);
@@ -46,6 +47,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_monotone(kernels);
   register_move(kernels);
   register_norm(kernels);
+  register_max_pool(kernels);  // before pool: the default where it fits
   register_partition(kernels);
   register_pool(kernels);
   register_pool_argmax(kernels);

@@ -15,6 +15,7 @@
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/layer_norm.h"
 #include "kernels/cuda/norm.h"
+#include "kernels/cuda/pool_text.h"
 #include "kernels/cuda/program.h"
 #include "kernels/cuda/reduce.h"
 #include "kernels/cuda/scatter.h"
@@ -27,11 +28,11 @@
 namespace tandem::cuda {
 
 std::string gather_text(size_t element, DType index);
+std::string batch_norm_text(DType dtype);
 std::string copy_text();
 std::string cross_text(DType dtype);
 std::string linalg_text(DType dtype);
 std::string make_text(DType dtype);
-std::string pool_text(const nn::PoolShape& pool, DType dtype);
 std::string random_text(DType dtype);
 std::string small_cholesky_text(DType dtype);
 std::string small_qr_text(DType dtype);
@@ -268,6 +269,15 @@ TEST(Convolution, EveryDtypeCompiles) {
                   75);
 }
 
+TEST(BatchNorm, EveryDtypeCompiles) {
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat64}) {
+    expect_compiles("batch norm", batch_norm_text(t));
+  }
+  for (const int arch : {75, 80, 90}) {
+    expect_compiles("batch norm", batch_norm_text(DType::kFloat32), arch);
+  }
+}
+
 TEST(LayerNorm, EveryDtypeCompiles) {
   for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
     expect_compiles("layer_norm", layer_norm_text(t, 768, 2));
@@ -287,6 +297,13 @@ TEST(Pools, EveryDtypeCompiles) {
   pool.dims[1] = {.in = 8, .out = 8, .size = 3, .before = 1, .after = 1};
   for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
     expect_compiles("pool", pool_text(pool, t));
+  }
+  pool.channels = 24;
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat64}) {
+    expect_compiles("max pool", max_pool_text(pool, t));
+  }
+  for (const int arch : {75, 80, 90}) {
+    expect_compiles("max pool", max_pool_text(pool, DType::kFloat32), arch);
   }
   expect_compiles("copy", copy_text(), kArch);
 }
