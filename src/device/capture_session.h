@@ -11,10 +11,11 @@
 namespace tandem {
 
 /// What a step is called in a recording of what the device did. Strings live as long as
-/// the process; the line of the user's program may be null.
+/// the process; all but the name may be null.
 struct StepLabel {
-  const char* name = "";
-  const char* site = nullptr;
+  const char* name = "";         // of the op
+  const char* site = nullptr;    // the line of the user's program
+  const char* detail = nullptr;  // name of the node, and what it makes
 };
 
 class CaptureSession {

@@ -185,6 +185,7 @@ class ExecutableBuilder {
     s.other_cpu = s.device->is_host() && s.device != &Runtime::get().cpu();
     s.workspace = Executable::Step::kNoSlot;
     s.name = n.op ? n.op->name.c_str() : n.kind == Node::Kind::kCopy ? "Copy" : "Control";
+    if (s.device->platform() != kHostPlatform) s.detail = node_detail(n);
     const bool kernel = !planned.kernel.empty();
     if (kernel) {
       s.kind = Executable::Step::Kind::kKernel;
@@ -244,6 +245,16 @@ class ExecutableBuilder {
     const bool host = n.kind == Node::Kind::kCopy || n.has_subgraphs() ||
                       s.kind == Executable::Step::Kind::kList;
     return host ? Runtime::get().cpu() : *s.device;
+  }
+
+  // "block_3/MatMul float32[8,1024,768]": which of many nodes with the same op it is.
+  static const char* node_detail(const Node& n) {
+    std::string text = n.name;
+    for (const ValueInfo& out : n.outputs) {
+      if (out.state) continue;
+      text += fmt::format(" {}{}", dtype_name(out.dtype), out.shape.str());
+    }
+    return recorder::intern(text);
   }
 
   int32_t space_of(Device& d) const {

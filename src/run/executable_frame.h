@@ -26,6 +26,7 @@ struct Executable::Step {
   bool other_cpu = false;  // a logical CPU with a team of its own
   bool guarded = false;    // writes a variable: not once something has failed
   const char* name = "";
+  const char* detail = nullptr;  // name and results of the node, for native devices
   /// The user's line, for the recorder: see Executable::site_of. Null: not asked for yet.
   mutable const char* site = nullptr;
   int32_t child = -1;  // first of the node's sub-graphs among the children

@@ -170,7 +170,7 @@ std::string ActivityRecording::stop() {
 }
 
 uint64_t ActivityRecording::label(const char* name) {
-  const StepLabel made{name, recorder::site()};
+  const StepLabel made{name, recorder::site(), nullptr};
   const std::lock_guard lock(records_mutex_);
   // The same few ops come again and again; the latest are the likeliest.
   const size_t look = std::min<size_t>(labels_.size(), 64);

@@ -148,15 +148,15 @@ std::string ActivityLog::lane_of(const GpuWork& work) const {
 size_t ActivityLog::report(const Clock& clock) const {
   for (const GpuWork& w : work_) {
     const StepLabel label = label_of(w);
-    std::string name = w.name, values;
-    // Kernels written for one program have short names of their own: the op says more.
+    std::string values;
+    // Work has the name of its op, as work of the host has.
     if (*label.name) {
-      name = fmt::format("{}: {}", label.name, w.name);
-      values = fmt::format("op={}\n", label.name);
+      values = fmt::format("op={}\nkernel={}\n", label.name, w.name);
+      if (label.detail) values += fmt::format("node={}\n", label.detail);
       if (label.site) values += fmt::format("source={}\n", label.site);
     }
     values += w.values;
-    recorder::record(recorder::Kind::kActivity, recorder::intern(name),
+    recorder::record(recorder::Kind::kActivity, *label.name ? label.name : w.name,
                      recorder::intern(lane_of(w)), clock.host(w.start), clock.host(w.end),
                      w.bytes, recorder::intern(values));
   }

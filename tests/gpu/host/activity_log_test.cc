@@ -77,14 +77,15 @@ TEST(ActivityLog, LaunchesHaveTheOpThatWasPushed) {
   add(log, second);
   add(log, third);
   add(log, pushed(11, 2));
-  log.add_label(1, {"AddV2", "train.py:3"});
-  log.add_label(2, {"Mul", nullptr});
+  log.add_label(1, {"AddV2", "train.py:3", nullptr});
+  log.add_label(2, {"Mul", nullptr, nullptr});
   const auto events = reported(log, kSame);
   ASSERT_EQ(events.size(), 3u);
-  EXPECT_STREQ(events[0].name, "AddV2: any");
-  EXPECT_TRUE(std::string(events[0].detail).starts_with("op=AddV2\nsource=train.py:3\n"));
-  EXPECT_STREQ(events[1].name, "Mul: any");
-  EXPECT_TRUE(std::string(events[1].detail).starts_with("op=Mul\ngrid="));
+  EXPECT_STREQ(events[0].name, "AddV2");
+  EXPECT_TRUE(std::string(events[0].detail)
+                  .starts_with("op=AddV2\nkernel=any\nsource=train.py:3\n"));
+  EXPECT_STREQ(events[1].name, "Mul");
+  EXPECT_TRUE(std::string(events[1].detail).starts_with("op=Mul\nkernel=any\ngrid="));
   EXPECT_STREQ(events[2].name, "any");
 }
 
@@ -99,8 +100,8 @@ TEST(ActivityLog, CapturedKernelsHaveTheStepOfTheirNode) {
   add(log, pushed(5, 1));
   add(log, known);
   add(log, unknown);
-  log.add_label(1, {"captured step", nullptr});
-  log.add_node(70, {"Softmax", "model.py:9"});
+  log.add_label(1, {"captured step", nullptr, nullptr});
+  log.add_node(70, {"Softmax", "model.py:9", "block/Softmax float32[2]"});
   EXPECT_STREQ(log.label_of(log.work()[0]).name, "Softmax");
   EXPECT_STREQ(log.label_of(log.work()[1]).name, "captured step");
 }
