@@ -1,7 +1,10 @@
 #include "tensor/buffer.h"
 
+#include <algorithm>
+#include <chrono>
 #include <new>
 #include <string>
+#include <thread>
 
 #include "device/runtime.h"
 #include "tandem/error.h"
@@ -58,6 +61,20 @@ Ref<Buffer> Buffer::strings(Device& device, size_t count) {
   return b;
 }
 
+namespace {
+
+// A host wait may throw what kernels have reported, which a destructor must leave for
+// somebody who reads.
+void wait_until_passed(const TimePoint& point) {
+  std::chrono::microseconds pause(1);
+  while (!point.passed()) {
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(200));
+  }
+}
+
+}  // namespace
+
 Buffer::~Buffer() {
   Extra* x = extra_.load(std::memory_order_acquire);
   if (kind_ == Kind::kForeign) {
@@ -66,8 +83,8 @@ Buffer::~Buffer() {
       // stream's thread hold the buffers they read, so there the last one has just
       // finished (and must not wait for itself).
       if (!on_stream_thread) {
-        for (int i = 0; i < x->use_count; ++i) x->uses[i].host_wait();
-        ready_.host_wait();
+        for (int i = 0; i < x->use_count; ++i) wait_until_passed(x->uses[i]);
+        wait_until_passed(ready_);
       }
       if (x->deleter) x->deleter();
     }

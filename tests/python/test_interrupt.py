@@ -172,15 +172,15 @@ def test_many_ops_in_a_row(tmp_path):
         """
         @tf.function
         def chain(x, announce):
-            for _ in range(400):
-                x = tf.matmul(x, x)
+            with tf.device("/CPU:0"):  # a GPU is given the whole chain at once
+                for _ in range(400):
+                    x = tf.matmul(x, x)
             tf.print("the chain is complete", tf.reduce_sum(x), output_stream=sys.stdout)
             return x
 
         small = tf.zeros([4, 4])
         chain(small, True)
-        with tf.device("/CPU:0"):  # a GPU is given the whole chain at once
-            x = tf.zeros([1600, 1600])
+        x = tf.zeros([1600, 1600])
         interrupted(lambda: chain(x, True))
         print(chain(small, True).shape, flush=True)
         """,

@@ -183,8 +183,8 @@ class Acceptance:
 
     what: str
     environment: dict = dataclasses.field(default_factory=dict)
-    # Compares the GPU with the CPU more closely than products in TF32 can be, anybody's: twenty of them in a row.
-    exact: tuple = ("s01_concurrent_cpu_gpu",)
+    # These compare products of the GPU with the CPU's more closely than TF32, anybody's, can be.
+    exact: tuple = ("s01_concurrent_cpu_gpu", "s05_memory_growth_logical_devices")
 
     def run(self, machine):
         folder = machine.pack / "acceptance"

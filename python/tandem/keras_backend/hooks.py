@@ -5,6 +5,7 @@ import math
 from keras.src.callbacks.callback_list import CallbackList
 from keras.src.utils.python_utils import pythonify_logs
 from tandem.keras_backend.schedules import Bar, Every, NotFinite, schedule_of
+from tandem.keras_backend.step import read_logs
 
 
 class Hooks:
@@ -69,5 +70,5 @@ class _Once:
 
     def __call__(self):
         if self._logs is None:
-            self._logs = pythonify_logs(self._results())
+            self._logs = pythonify_logs(read_logs(self._results()))
         return self._logs

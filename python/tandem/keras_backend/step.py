@@ -84,6 +84,12 @@ class EagerStep:
         return join_rows(results) if self._joins else results[-1]
 
 
+def read_logs(logs):
+    """The logs with arrays in the place of tensors. Keras's own conversion to numbers takes an error for a value that
+    is no number, and a GPU raises the errors of a step when its results are read."""
+    return tree.map_structure(lambda value: value.numpy() if isinstance(value, _core.EagerTensor) else value, logs)
+
+
 def join_rows(results):
     """One structure with the rows of all."""
     if len(results) == 1:

@@ -19,7 +19,7 @@ from tandem.distribution.keras_step import over_replicas
 from tandem.keras_backend.feed import Feed
 from tandem.keras_backend.hooks import Hooks
 from tandem.keras_backend.loop import EpochLoop
-from tandem.keras_backend.step import EagerStep, StepFunction
+from tandem.keras_backend.step import EagerStep, StepFunction, read_logs
 
 keras_trainer = importlib.import_module("keras.src.backend.tensorflow.trainer")
 
@@ -134,7 +134,7 @@ class TensorFlowTrainer(keras_trainer.TensorFlowTrainer):
             self.reset_metrics()
             callbacks.on_epoch_begin(epoch)
             logs = self._run(self.train_function, feed, callbacks, "train", "stop_training", logs)
-            epoch_logs = dict(self._get_metrics_result_or_logs(logs))
+            epoch_logs = dict(read_logs(self._get_metrics_result_or_logs(logs)))
             if validation_data is not None and self._should_eval(epoch, validation_freq):
                 epoch_logs.update(validate())
             callbacks.on_epoch_end(epoch, epoch_logs)
@@ -183,7 +183,7 @@ class TensorFlowTrainer(keras_trainer.TensorFlowTrainer):
         callbacks.on_test_begin()
         self.reset_metrics()
         logs = self._run(self.test_function, feed, callbacks, "test", "stop_evaluating", {})
-        logs = pythonify_logs(self._get_metrics_result_or_logs(logs))
+        logs = pythonify_logs(read_logs(self._get_metrics_result_or_logs(logs)))
         callbacks.on_test_end(logs)
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
@@ -224,7 +224,7 @@ class TensorFlowTrainer(keras_trainer.TensorFlowTrainer):
 
     def _on_batch(self, function, data, return_dict):
         self.reset_metrics()
-        logs = pythonify_logs(function(iter([data])))
+        logs = pythonify_logs(read_logs(function(iter([data]))))
         return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     def predict_on_batch(self, x):
