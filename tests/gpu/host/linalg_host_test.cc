@@ -52,8 +52,8 @@ void launch_raw(const Function& f, const StreamContext&, const Grid& grid,
   run_host_kernel(*reinterpret_cast<const HostKernel*>(f.function), grid.x, grid.shared,
                   arguments);
 }
-void fill_zeros(const StreamContext&, void* at, size_t bytes) {
-  std::memset(at, 0, bytes);
+void fill_bytes(const StreamContext&, void* at, uint8_t byte, size_t bytes) {
+  std::memset(at, byte, bytes);
 }
 void copy_bytes(const StreamContext&, void* to, const void* from, size_t bytes) {
   std::memcpy(to, from, bytes);
@@ -165,28 +165,26 @@ TEST_P(Cases, GiveWhatTheReferenceGives) {
     const OpDef& op = OpTable::get().at(c.op);
     const Attrs attrs = c.attrs.ref().data ? c.attrs : Attrs(default_attrs(op));
     for (DType t : c.dtypes) {
+      std::vector<TestRef> refs, expected;
+      std::vector<Tensor> inputs;
+      for (const testing::In& in : c.inputs) {
+        refs.push_back(testing::make_values(in, t, random));
+        inputs.push_back(testing::to_tensor(refs.back(), t));
+      }
+      if (c.reference) expected = c.reference(refs, t);
       for (const Kernel& kernel : all_kernels()) {
         if (kernel.op != c.op || !has_dtype(kernel, t)) continue;
         SCOPED_TRACE(fmt::format("{} {} {}", c.op, c.name, kernel.id));
-        std::vector<TestRef> refs;
-        std::vector<Tensor> inputs;
-        for (const testing::In& in : c.inputs) {
-          refs.push_back(testing::make_values(in, t, random));
-          inputs.push_back(testing::to_tensor(refs.back(), t));
-        }
         Call call(op, attrs.ref(), inputs);
         EXPECT_NO_THROW(chosen(call));
         call.run(kernel);
         EXPECT_EQ(take_report().code, 0);
         if (c.check) c.check(call.out);
-        if (c.reference) {
-          const std::vector<TestRef> expected = c.reference(refs, t);
-          for (size_t i = 0; i < expected.size(); ++i) {
-            EXPECT_EQ(testing::difference(testing::to_ref(call.out[i]), expected[i],
-                                          call.out[i].dtype(), c.tolerance),
-                      "")
-                << "output " << i;
-          }
+        for (size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_EQ(testing::difference(testing::to_ref(call.out[i]), expected[i],
+                                        call.out[i].dtype(), c.tolerance),
+                    "")
+              << "output " << i;
         }
         ++runs;
       }
