@@ -112,6 +112,8 @@ std::vector<PartVersion> part_versions(const DriverLoad& load) {
                     "not needed: without it linear systems are solved on the CPU"),
       property_part("cuSOLVER", "libcusolver.so.12", "cusolverGetProperty",
                     "not needed: without it matrices are decomposed on the CPU"),
+      property_part("cuFFT", "libcufft.so.12", "cufftGetProperty",
+                    "not needed: without it Fourier transforms run on the CPU"),
       numbered_part("cuDNN", "libcudnn.so.9", "cudnnGetVersion",
                     "not needed: without it large convolutions are slower"),
       profiler_part(),

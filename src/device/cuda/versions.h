@@ -16,8 +16,8 @@ struct PartVersion {
   std::string needed;  // "13 or newer"
 };
 
-/// The driver, the compiler of kernels, cuBLASLt, cuBLAS, cuSOLVER and cuDNN, in this
-/// order.
+/// The driver, the compiler of kernels, cuBLASLt, cuBLAS, cuSOLVER, cuFFT and cuDNN, in
+/// this order.
 std::vector<PartVersion> part_versions(const DriverLoad& load);
 /// The same for people, a line each.
 std::string describe_parts(const std::vector<PartVersion>& parts);
