@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/fused_norms.h"
 #include "ops/nn_geometry.h"
 #include "ops/nn_norm_grad.h"
 #include "ops/nn_register.h"
@@ -14,14 +15,13 @@ namespace {
 
 using nn::FusedBatchNormAttrs;
 
-int64_t channels_of(const InferContext& c, const Shape& x) {
+int64_t channels_of(const InferContext& c, const Shape& x, nn::DataFormat format) {
   if (!x.has_rank()) return kUnknownDim;
   if (x.rank() < 2) {
     c.fail(fmt::format("input must be at least 2-dimensional, but its shape is {}",
                        x.debug_str()));
   }
-  return x[nn::channel_axis(x.rank(),
-                            channels_first(c.attrs<FusedBatchNormAttrs>().data_format))];
+  return x[nn::channel_axis(x.rank(), channels_first(format))];
 }
 
 // Moments and parameters are float32 for half-precision inputs and of the input's dtype
@@ -44,9 +44,8 @@ void check_vector(const InferContext& c, int i, int x, int64_t channels) {
   }
 }
 
-void infer_batch_norm(InferContext& c) {
-  const auto& attrs = c.attrs<FusedBatchNormAttrs>();
-  const int64_t channels = channels_of(c, c.shape(0));
+void infer_norm(InferContext& c, const FusedBatchNormAttrs& attrs) {
+  const int64_t channels = channels_of(c, c.shape(0), attrs.data_format);
   check_vector(c, 1, 0, channels);
   check_vector(c, 2, 0, channels);
   const bool wants_moments = !attrs.is_training || attrs.exponential_avg_factor != 1;
@@ -65,6 +64,20 @@ void infer_batch_norm(InferContext& c) {
   for (int i = 1; i < 5; ++i) c.add_output(c.dtype(1), {known});
   c.add_output(c.dtype(1), {0});
 }
+void infer_batch_norm(InferContext& c) { infer_norm(c, c.attrs<FusedBatchNormAttrs>()); }
+void infer_batch_norm_ex(InferContext& c) {
+  const auto& attrs = c.attrs<FusedBatchNormExAttrs>();
+  if (!attrs.activation.empty() && attrs.activation != "Relu") {
+    c.fail(
+        fmt::format("activation '{}' is not Relu. Use it, or none.", attrs.activation));
+  }
+  const bool side = c.num_inputs() > kNormSide && c.dtype(kNormSide) != DType::kInvalid;
+  if (side && !c.shape(kNormSide).compatible_with(c.shape(0))) {
+    c.fail(fmt::format("side_input {} and x {} must have the same shape",
+                       c.shape(kNormSide).debug_str(), c.shape(0).debug_str()));
+  }
+  infer_norm(c, attrs.norm());
+}
 
 void grad_batch_norm(GradContext& c) {
   static const OpHandle op("FusedBatchNormGradV3");
@@ -77,7 +90,8 @@ void grad_batch_norm(GradContext& c) {
 }
 
 void infer_batch_norm_grad(InferContext& c) {
-  const int64_t channels = channels_of(c, c.shape(1));
+  const int64_t channels =
+      channels_of(c, c.shape(1), c.attrs<FusedBatchNormAttrs>().data_format);
   if (!c.shape(0).compatible_with(c.shape(1))) {
     c.fail(fmt::format("y_backprop {} and x {} must have the same shape",
                        c.shape(0).debug_str(), c.shape(1).debug_str()));
@@ -149,6 +163,21 @@ void register_nn_batch_norm_ops(OpTable& table) {
              .grad_inputs = 0b11011,
              .grad_outputs = 0b111000,
              .cost = batch_norm_cost});
+  table.add(
+      {.name = "FusedBatchNormEx",
+       .doc = "Batch normalisation, plus a tensor, then relu; made by graph passes.",
+       .types = {{'T', kFloats}, {'U', kWide}},
+       .inputs = {{.name = "x"},
+                  {.name = "scale", .type = 'U'},
+                  {.name = "offset", .type = 'U'},
+                  {.name = "mean", .type = 'U', .optional = true},
+                  {.name = "variance", .type = 'U', .optional = true},
+                  {.name = "side_input", .optional = true}},
+       .outputs = {"y", "batch_mean", "batch_variance", "reserve_space_1",
+                   "reserve_space_2", "reserve_space_3"},
+       .attrs = &attrs_type<FusedBatchNormExAttrs>(),
+       .infer = infer_batch_norm_ex,
+       .cost = batch_norm_cost});
   table.add({.name = "FusedBatchNormGradV3",
              .doc = "The gradient of FusedBatchNormV3.",
              .types = {{'T', kFloats}, {'U', kWide}},

@@ -358,6 +358,7 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
   if (options_.optimize) {
     FusionTarget target = cpu_fusion_target();
     target.end_allowed = end_keeps_device;
+    target.norm_end_allowed = norm_end_pays;
     stages.planned = fuse(stages.planned, target, &made->notes);
   }
   made->optimize_ms = static_cast<double>(recorder::now_ns() - begin) / 1e6;

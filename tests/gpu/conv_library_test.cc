@@ -154,6 +154,41 @@ TEST_F(CudaConv, ACompiledStepMeasuresItsCandidates) {
   expect_near(work("/GPU:0"), work("/CPU:0"), 1e-5f, "bias and relu");
 }
 
+// A block with a shortcut, as residual networks have them: convolution, normalisation,
+// relu, and the same again with a sum before relu.
+TEST_F(CudaConv, ABlockWithAShortcutTrainsAsOnTheCpu) {
+  const auto block = function([](Tensor x, Tensor w, Tensor scale, Tensor offset) {
+    GradientTape tape;
+    for (const Tensor& t : {x, w, scale, offset}) tape.watch(t);
+    const auto layer = [&](const Tensor& in) {
+      const Tensor y = nn::conv2d(in, w, {.padding = Padding::kSame});
+      return nn::fused_batch_norm(y, scale, offset, {}, {}).y;
+    };
+    const Tensor y = nn::relu(layer(nn::relu(layer(x))) + x);
+    const Tensor loss = reduce_mean(cast(y * y, DType::kFloat32));
+    std::vector<Tensor> out = {cast(y, DType::kFloat32)};
+    for (const Gradient& g : tape.gradient(loss, {x, w, scale, offset})) {
+      out.push_back(cast(g.dense(), DType::kFloat32) * 1e3f);
+    }
+    return out;
+  });
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    SCOPED_TRACE(std::string(dtype_name(dtype)));
+    const auto work = [&](const char* device) {
+      return on(device, [&] {
+        return block(cast(noise({8, 14, 14, 64}, 1), dtype),
+                     cast(noise({3, 3, 64, 64}, 2), dtype), noise({64}, 3) + 2.0f,
+                     noise({64}, 4));
+      });
+    };
+    const auto cpu = work("/CPU:0"), here = work("/GPU:0");
+    const float tolerance = dtype == DType::kFloat32 ? 2e-4f : 5e-2f;
+    for (size_t i = 0; i < cpu.size(); ++i) {
+      expect_near(here[i], cpu[i], tolerance, "result");
+    }
+  }
+}
+
 ALONE_TEST(CudaConvAlone, DeterminismGivesTheSameBits, {}) {
   if (!real_gpu()) GTEST_SKIP() << why_no_gpu();
   config::enable_op_determinism();

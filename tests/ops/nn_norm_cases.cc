@@ -1,6 +1,7 @@
 // Cases of batch and layer normalisation.
 #include <cmath>
 
+#include "ops/fused_norms.h"
 #include "ops/nn_cases.h"
 #include "tandem/ops/nn_norm.h"
 
@@ -197,6 +198,30 @@ void add_batch_norm(CaseList& cases) {
          .reference = [a](const std::vector<Ref>& in,
                           DType) { return batch_norm(in, a); },
          .check_gradient = false});
+    for (const bool side : {false, true}) {
+      cases.push_back(
+          {.op = "FusedBatchNormEx",
+           .name = std::string(f.name) + (side ? " with a side" : ""),
+           .inputs = {{.shape = f.x},
+                      {.shape = {c}},
+                      {.shape = {c}},
+                      {.shape = {c}, .absent = !moments},
+                      {.shape = {c}, .low = 0.5, .high = 2, .absent = !moments},
+                      {.shape = f.x, .absent = !side}},
+           .attrs = Attrs(attrs_ref(FusedBatchNormExAttrs{
+               a.epsilon, a.exponential_avg_factor, a.data_format, a.is_training})),
+           .reference =
+               [a, side](const std::vector<Ref>& in, DType) {
+                 std::vector<Ref> out = batch_norm(in, a);
+                 for (int64_t i = 0; i < out[0].n(); ++i) {
+                   const auto e = static_cast<size_t>(i);
+                   const double v = out[0].re(e) + (side ? in[kNormSide].re(e) : 0);
+                   out[0].re(e) = std::max(v, 0.0);
+                 }
+                 return out;
+               },
+           .check_gradient = false});
+    }
     // The gradient of x counts its moments in, which are inputs of their own here.
     cases.push_back({.op = "FusedBatchNormGradV3",
                      .name = f.name,

@@ -9,8 +9,8 @@
 // input dies with the node and no other input of the node shares its memory: every
 // element of a full input is read before the element of an output at its place is
 // written. Row, column and scalar outputs and broadcast inputs never alias. Outputs of
-// `FusedMatMul` and `FusedConv2D` alias nothing. Reshape nodes that fusion inserts are
-// views.
+// `FusedMatMul`, `FusedConv2D` and `FusedBatchNormEx` alias nothing. Reshape nodes that
+// fusion inserts are views.
 #pragma once
 
 #include <functional>
@@ -36,6 +36,8 @@ struct FusionTarget {
   std::function<bool(std::string_view op, DType dtype)> can_reduce;
   /// Empty: any product may end with its bias and activation.
   EndAllowed end_allowed;
+  /// Which normalisations may end with a sum and relu; empty: none.
+  EndAllowed norm_end_allowed;
   /// Each input and output is a stream of memory, each live value a register.
   int32_t max_inputs = 24;
   int32_t max_outputs = 12;
@@ -77,6 +79,10 @@ Graph fuse_horizontal(const Graph& graph, const FusionTarget& target,
 /// Bias and activation go into the MatMul or Conv2D before them; before fuse_elementwise.
 Graph fuse_epilogue(const Graph& graph, FusionNotes* notes = nullptr,
                     const EndAllowed& allowed = {});
+
+/// A sum and relu go into the FusedBatchNormV3 before them; before fuse_elementwise.
+Graph fuse_norm(const Graph& graph, FusionNotes* notes = nullptr,
+                const EndAllowed& allowed = {});
 
 /// Ops but reads, assigns and views.
 bool launches_kernel(const Node& node);

@@ -20,7 +20,10 @@ Graph fuse(const Graph& graph, const FusionTarget& target, FusionNotes* notes) {
 #endif
     return g;
   };
-  const Graph ended = checked(fuse_epilogue(graph, notes, target.end_allowed));
+  Graph ended = checked(fuse_epilogue(graph, notes, target.end_allowed));
+  if (target.norm_end_allowed) {
+    ended = checked(fuse_norm(ended, notes, target.norm_end_allowed));
+  }
   const Graph chained = checked(fuse_elementwise(ended, target, notes));
   return checked(fuse_horizontal(chained, target, notes));
 }

@@ -7,6 +7,7 @@
 #include "kernels/cpu/nn_channels.h"
 #include "kernels/cpu/nn_register.h"
 #include "kernels/cpu/nn_typed.h"
+#include "ops/fused_norms.h"
 #include "ops/nn_geometry.h"
 #include "tandem/ops/nn_norm.h"
 
@@ -19,15 +20,16 @@ constexpr int kParts = 16;
 struct BatchNormPlan {
   int64_t outer = 1, channels = 0, inner = 1;
   nn::FusedBatchNormAttrs attrs;
-  bool blend_moments = false;  // the given moments are mixed with the batch's
+  bool blend_moments = false;       // the given moments are mixed with the batch's
+  bool relu = false, side = false;  // its end
   int64_t count() const { return outer * inner; }
   int64_t grain = 1;  // rows, or runs of one channel
   size_t workspace_bytes = 0;
 };
 
-BatchNormPlan plan_of(const Signature& s, const TensorInfo& x) {
+BatchNormPlan plan_of(const nn::FusedBatchNormAttrs& attrs, const TensorInfo& x) {
   BatchNormPlan p;
-  p.attrs = s.attrs.as<nn::FusedBatchNormAttrs>();
+  p.attrs = attrs;
   const bool first = channels_first(p.attrs.data_format);
   const int axis = nn::channel_axis(x.shape.rank(), first);
   p.outer = x.shape.slice(0, axis).num_elements();
@@ -41,8 +43,19 @@ BatchNormPlan plan_of(const Signature& s, const TensorInfo& x) {
       static_cast<size_t>((2 * kParts + 6) * p.channels) * dtype_size(x.dtype);
   return p;
 }
-BatchNormPlan prepare_batch_norm(const Signature& s) { return plan_of(s, s.in(0)); }
-BatchNormPlan prepare_batch_norm_grad(const Signature& s) { return plan_of(s, s.in(1)); }
+BatchNormPlan prepare_batch_norm(const Signature& s) {
+  return plan_of(s.attrs.as<nn::FusedBatchNormAttrs>(), s.in(0));
+}
+BatchNormPlan prepare_batch_norm_ex(const Signature& s) {
+  const auto& attrs = s.attrs.as<FusedBatchNormExAttrs>();
+  BatchNormPlan p = plan_of(attrs.norm(), s.in(0));
+  p.relu = attrs.activation == "Relu";
+  p.side = s.inputs.size() > kNormSide && s.in(kNormSide).dtype != DType::kInvalid;
+  return p;
+}
+BatchNormPlan prepare_batch_norm_grad(const Signature& s) {
+  return plan_of(s.attrs.as<nn::FusedBatchNormAttrs>(), s.in(1));
+}
 
 /// K sums per channel. rows(first row, count, sums) and run(first element, channel, sums)
 /// add to sums[k * channels + channel].
@@ -148,6 +161,20 @@ void launch_batch_norm(const BatchNormPlan& p, const LaunchArgs& a) {
       });
 }
 
+/// The result once more, for what comes after it: it is still in a cache, or it is large.
+template <class T>
+void launch_batch_norm_ex(const BatchNormPlan& p, const LaunchArgs& a) {
+  launch_batch_norm<T>(p, a);
+  const T* side = p.side ? a.in<T>(kNormSide) : nullptr;
+  T* y = a.out<T>(0);
+  parallel_for(p.count() * p.channels, 32768, [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      const T v = side ? y[i] + side[i] : y[i];
+      y[i] = !p.relu || v > T(0) || v != v ? v : T(0);
+    }
+  });
+}
+
 template <class T>
 void launch_batch_norm_grad(const BatchNormPlan& p, const LaunchArgs& a) {
   const ChannelLoops<T>& loops = best::channel_loops<T>();
@@ -194,6 +221,8 @@ void launch_batch_norm_grad(const BatchNormPlan& p, const LaunchArgs& a) {
 void register_nn_batch_norm_kernels(KernelRegistry& registry) {
   add_float_kernels<prepare_batch_norm, launch_batch_norm<float>,
                     launch_batch_norm<double>>(registry, "FusedBatchNormV3");
+  add_float_kernels<prepare_batch_norm_ex, launch_batch_norm_ex<float>,
+                    launch_batch_norm_ex<double>>(registry, "FusedBatchNormEx");
   add_float_kernels<prepare_batch_norm_grad, launch_batch_norm_grad<float>,
                     launch_batch_norm_grad<double>>(registry, "FusedBatchNormGradV3");
 }

@@ -1,13 +1,13 @@
-// FusedBatchNormV3 and its gradient where channels come last and fill whole vectors:
-// floats; half precision computes in float32. Every pass reads and writes 16 bytes a
-// thread; moments take one pass. norm.cc serves the rest.
+// FusedBatchNormV3, the same with its end, and the gradient where channels come last and
+// fill whole vectors: floats; half precision computes in float32. Every pass reads and
+// writes 16 bytes a thread; moments take one pass. norm.cc serves the rest.
 #include <fmt/format.h>
 
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/program.h"
+#include "ops/fused_norms.h"
 #include "ops/nn_geometry.h"
-#include "tandem/ops/nn_norm.h"
 
 namespace tandem::cuda {
 
@@ -35,6 +35,8 @@ struct RowsPlan {
   Grid sum_grid, finish_grid, apply_grid;
   int64_t apply_parts = 1;
   nn::FusedBatchNormAttrs attrs;
+  int relu = 0;
+  bool side = false;
   size_t workspace_bytes = 0;
 };
 
@@ -42,8 +44,14 @@ size_t computed_bytes(DType dtype) { return dtype == DType::kFloat64 ? 8 : 4; }
 int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 int64_t lanes(DType dtype) { return kBytes / static_cast<int64_t>(dtype_size(dtype)); }
 
+bool has_end(const Signature& s) { return s.op->name == "FusedBatchNormEx"; }
+nn::FusedBatchNormAttrs norm_attrs(const Signature& s) {
+  return has_end(s) ? s.attrs.as<FusedBatchNormExAttrs>().norm()
+                    : s.attrs.as<nn::FusedBatchNormAttrs>();
+}
+
 bool rows_fit(const Signature& s, const TensorInfo& x, const TensorInfo& vector) {
-  const auto& attrs = s.attrs.as<nn::FusedBatchNormAttrs>();
+  const nn::FusedBatchNormAttrs attrs = norm_attrs(s);
   const int axis = nn::channel_axis(x.shape.rank(), channels_first(attrs.data_format));
   return dtype_size(vector.dtype) == computed_bytes(x.dtype) && x.shape[axis] > 0 &&
          x.shape[axis] % lanes(x.dtype) == 0 &&
@@ -54,7 +62,7 @@ bool grad_fits(const Signature& s) { return rows_fit(s, s.in(1), s.in(2)); }
 
 RowsPlan plan(const Signature& s, const TensorInfo& x) {
   RowsPlan p;
-  p.attrs = s.attrs.as<nn::FusedBatchNormAttrs>();
+  p.attrs = norm_attrs(s);
   const int axis = nn::channel_axis(x.shape.rank(), channels_first(p.attrs.data_format));
   const int64_t channels = x.shape[axis];
   Rows& r = p.sizes;
@@ -91,6 +99,10 @@ RowsPlan prepare(const Signature& s) {
   if (p.attrs.is_training) p.sums = find("moments");
   p.finish = find(p.attrs.is_training ? "finish_moments" : "given_moments");
   p.apply = find("normalise");
+  if (has_end(s)) {
+    p.relu = s.attrs.as<FusedBatchNormExAttrs>().activation == "Relu";
+    p.side = s.inputs.size() > kNormSide && s.in(kNormSide).dtype != DType::kInvalid;
+  }
   return p;
 }
 RowsPlan prepare_grad(const Signature& s) {
@@ -110,7 +122,8 @@ int all_aligned(std::initializer_list<const void*> addresses) {
 
 void launch_norm(const RowsPlan& p, const LaunchArgs& a) {
   Rows r = p.sizes;
-  r.aligned = all_aligned({a.inputs[0], a.outputs[0]});
+  const void* const side = p.side ? a.inputs[kNormSide] : nullptr;
+  r.aligned = all_aligned({a.inputs[0], side, a.outputs[0]});
   void *const mean = a.outputs[3], *const variance = a.outputs[4];
   if (p.attrs.is_training) {
     launch(p.sums, *a.stream, p.sum_grid, a.inputs[0], a.workspace, r);
@@ -124,8 +137,8 @@ void launch_norm(const RowsPlan& p, const LaunchArgs& a) {
   }
   if (r.rows == 0) return;
   r.parts = p.apply_parts;
-  launch(p.apply, *a.stream, p.apply_grid, a.inputs[0], mean, variance, a.inputs[1],
-         a.inputs[2], a.outputs[0], p.attrs.epsilon, r);
+  launch(p.apply, *a.stream, p.apply_grid, a.inputs[0], side, mean, variance, a.inputs[1],
+         a.inputs[2], a.outputs[0], p.attrs.epsilon, p.relu, r);
 }
 void launch_grad(const RowsPlan& p, const LaunchArgs& a) {
   Rows r = p.sizes;
@@ -148,6 +161,8 @@ void launch_grad(const RowsPlan& p, const LaunchArgs& a) {
 void register_batch_norm(Kernels& kernels) {
   kernels.add(make_kernel<prepare, launch_norm>("FusedBatchNormV3",
                                                 "cuda.batch_norm.rows", kFloats, fits));
+  kernels.add(make_kernel<prepare, launch_norm>(
+      "FusedBatchNormEx", "cuda.batch_norm_ex.rows", kFloats, fits));
   kernels.add(make_kernel<prepare_grad, launch_grad>(
       "FusedBatchNormGradV3", "cuda.batch_norm_grad.rows", kFloats, grad_fits));
 }

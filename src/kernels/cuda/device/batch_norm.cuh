@@ -158,9 +158,10 @@ extern "C" __global__ void __launch_bounds__(1024)
   variance[c] = out_variance[c] = given_variance[c];
 }
 
+/// Perhaps with a tensor that is added (or none), and relu.
 extern "C" __global__ void __launch_bounds__(256)
-    normalise(const T* x, const C* mean, const C* variance, const C* scale,
-              const C* offset, T* y, double epsilon, const Rows s) {
+    normalise(const T* x, const T* side, const C* mean, const C* variance, const C* scale,
+              const C* offset, T* y, double epsilon, int relu, const Rows s) {
   const Place p = place(s);
   if (!p.on) return;
   C middle[kVector], factor[kVector], to[kVector];
@@ -172,11 +173,14 @@ extern "C" __global__ void __launch_bounds__(256)
     to[j] = offset[c];
   }
   for (i64 row = p.row; row < s.rows; row += kTogether * p.step) {
-    Vector v[kTogether];
+    Vector v[kTogether], more[kTogether];
 #pragma unroll
     for (int k = 0; k < kTogether; ++k) {
       const i64 r = row + k * p.step;
-      if (r < s.rows) v[k] = load(x, r * s.vectors + p.vector, s.aligned);
+      if (r < s.rows) {
+        v[k] = load(x, r * s.vectors + p.vector, s.aligned);
+        if (side) more[k] = load(side, r * s.vectors + p.vector, s.aligned);
+      }
     }
 #pragma unroll
     for (int k = 0; k < kTogether; ++k) {
@@ -184,7 +188,10 @@ extern "C" __global__ void __launch_bounds__(256)
       if (r >= s.rows) break;
 #pragma unroll
       for (int j = 0; j < kVector; ++j) {
-        v[k].v[j] = put<T>((get(v[k].v[j]) - middle[j]) * factor[j] + to[j]);
+        C value = (get(v[k].v[j]) - middle[j]) * factor[j] + to[j];
+        if (side) value += get(more[k].v[j]);
+        if (relu && !(value > C(0) || value != value)) value = C(0);
+        v[k].v[j] = put<T>(value);
       }
       store(y, r * s.vectors + p.vector, v[k], s.aligned);
     }
