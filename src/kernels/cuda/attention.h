@@ -49,9 +49,11 @@ struct AttentionForm {
 std::string attention_tiles_text(DType dtype, const AttentionForm& form, bool gradient);
 /// Shared memory of a block in bytes.
 size_t attention_tiles_shared(DType dtype, const AttentionForm& form, bool gradient);
+/// Bits of a variant: another form than the one that is likely the best, to be measured.
+inline constexpr int kHalfTile = 1, kOtherWarps = 2;
 /// The form for a GPU; `warps` is 0 when no form fits into its shared memory.
 AttentionForm attention_form(const AttentionCall& call, DType dtype, bool gradient,
-                             int arch, int multiprocessors);
+                             int arch, int multiprocessors, int variant = 0);
 /// Whether the tensor-core kernels can serve the call on its device.
 bool attention_tiles_fit(const Signature& s);
 

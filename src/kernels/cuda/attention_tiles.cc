@@ -63,7 +63,7 @@ size_t attention_tiles_shared(DType dtype, const AttentionForm& f, bool gradient
 }
 
 AttentionForm attention_form(const AttentionCall& call, DType dtype, bool gradient,
-                             int arch, int multiprocessors) {
+                             int arch, int multiprocessors, int variant) {
   AttentionForm f;
   f.size = call.shape.size;
   f.value_size = call.shape.value_size;
@@ -82,6 +82,8 @@ AttentionForm attention_form(const AttentionCall& call, DType dtype, bool gradie
   }
   // What a warp adds up is in registers, and wide heads leave few for the scores.
   f.tile = widest > 64 && (gradient || !halfs) ? 32 : 64;
+  if (variant & kHalfTile) f.tile /= 2;
+  if (variant & kOtherWarps) f.warps = f.warps == 4 ? 8 : 4;
   while (attention_tiles_shared(dtype, f, gradient) > shared_limit(arch)) {
     if (f.tile > 16) {
       f.tile /= 2;
@@ -120,7 +122,7 @@ struct TilesPlan {
   size_t workspace_bytes = 0;
 };
 
-TilesPlan plan(const Signature& s, bool gradient) {
+TilesPlan plan(const Signature& s, bool gradient, int variant) {
   CudaDevice& gpu = gpu_of(s);
   gpu.activate();
   const DType dtype = s.in(0).dtype;
@@ -128,7 +130,7 @@ TilesPlan plan(const Signature& s, bool gradient) {
   p.call = attention_call(s);
   const nn::AttentionShape& a = p.call.shape;
   const AttentionForm form =
-      attention_form(p.call, dtype, gradient, gpu.arch(), gpu.multiprocessors());
+      attention_form(p.call, dtype, gradient, gpu.arch(), gpu.multiprocessors(), variant);
   const std::string text = attention_tiles_text(dtype, form, gradient);
   p.main = find_function(s.device, s.op->name, text,
                          gradient ? "tiles_backward" : "tiles_forward");
@@ -151,8 +153,14 @@ TilesPlan plan(const Signature& s, bool gradient) {
   p.even_rows = a.size % chunk == 0 && a.value_size % chunk == 0;
   return p;
 }
-TilesPlan prepare(const Signature& s) { return plan(s, false); }
-TilesPlan prepare_grad(const Signature& s) { return plan(s, true); }
+template <int variant>
+TilesPlan prepare(const Signature& s) {
+  return plan(s, false, variant);
+}
+template <int variant>
+TilesPlan prepare_grad(const Signature& s) {
+  return plan(s, true, variant);
+}
 
 /// The sizes, with whether rows can be copied 16 bytes at a time: views may begin
 /// anywhere.
@@ -194,18 +202,34 @@ void launch_tiles_grad(const TilesPlan& p, const LaunchArgs& a) {
   launch(p.main, *a.stream, p.grid, p.call.inputs(a), g, sizes);
 }
 
+/// Whether there is enough to do for other forms to be worth measuring.
+bool is_large(const Signature& s) {
+  constexpr int64_t kLarge = 1 << 20;  // scores
+  const nn::AttentionShape a = attention_call(s).shape;
+  return a.batch * a.heads * a.queries >= kLarge / std::max<int64_t>(a.keys, 1) &&
+         attention_tiles_fit(s);
+}
+
 constexpr DTypeMask kTileTypes =
     mask(DType::kFloat32) | mask(DType::kFloat16) | mask(DType::kBFloat16);
+
+template <int variant>
+void add_kernels(Kernels& kernels, bool (*supports)(const Signature&)) {
+  const std::string end = variant ? fmt::format(".tiles.{}", variant + 1) : ".tiles";
+  kernels.add(make_kernel<prepare<variant>, launch_tiles>(
+      "ScaledDotProductAttention", "cuda.attention" + end, kTileTypes, supports));
+  kernels.add(make_kernel<prepare_grad<variant>, launch_tiles_grad>(
+      "ScaledDotProductAttentionGrad", "cuda.attention_grad" + end, kTileTypes,
+      supports));
+}
 
 }  // namespace
 
 void register_attention_tiles(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_tiles>("ScaledDotProductAttention",
-                                                 "cuda.attention.tiles", kTileTypes,
-                                                 attention_tiles_fit));
-  kernels.add(make_kernel<prepare_grad, launch_tiles_grad>(
-      "ScaledDotProductAttentionGrad", "cuda.attention_grad.tiles", kTileTypes,
-      attention_tiles_fit));
+  add_kernels<0>(kernels, attention_tiles_fit);
+  add_kernels<kHalfTile>(kernels, is_large);
+  add_kernels<kOtherWarps>(kernels, is_large);
+  add_kernels<kHalfTile | kOtherWarps>(kernels, is_large);
 }
 
 }  // namespace tandem::cuda

@@ -95,23 +95,59 @@ std::string strided_loop(const FusedProgram& p, const ElementwiseForm& form) {
   return text + "    " + call_text(p, "p{0}[at{0}]", "q{0}[i]", form) + "\n  }\n";
 }
 
-std::string vector_loop(const FusedProgram& p, const ElementwiseForm& form, int lanes) {
-  std::string text = fmt::format("  const I whole = n / {};\n", lanes);
-  text += "  for (I j = (I)global_thread(); j < whole; j += (I)global_threads()) {\n";
+/// Whether a thread takes two vectors at a time: short programs over one or two tensors
+/// have too little on its way to memory otherwise.
+bool in_pairs(const FusedProgram& p, const ElementwiseForm& form) {
+  constexpr size_t kShort = 6;  // instructions
+  int tensors = 0;
+  for (int32_t i = 0; i < p.num_inputs; ++i) tensors += !is_scalar(form, i);
+  return tensors <= 2 && p.instructions.size() <= kShort;
+}
+
+/// Loads of the vectors at `place` into x{i}{name}; where `there` is not empty, only if
+/// it holds.
+std::string vector_loads(const FusedProgram& p, const ElementwiseForm& form, int lanes,
+                         const char* name, const char* place, const char* there) {
+  std::string text;
   for (int32_t i = 0; i < p.num_inputs; ++i) {
     if (is_scalar(form, i)) continue;
-    text +=
-        fmt::format("    const vec<{0}, {1}> x{2} = ((const vec<{0}, {1}>*)p{2})[j];\n",
-                    storage(p, i), lanes, i);
+    text += fmt::format(
+        "    vec<{0}, {1}> x{2}{3};\n    {5}x{2}{3} = ((const vec<{0}, "
+        "{1}>*)p{2})[{4}];\n",
+        storage(p, i), lanes, i, name, place, there);
   }
+  return text;
+}
+std::string vector_results(const FusedProgram& p, const ElementwiseForm& form, int lanes,
+                           const char* name, const char* place) {
+  std::string text;
   for (size_t k = 0; k < p.outputs.size(); ++k) {
     text += fmt::format("    vec<{}, {}> y{};\n", storage(p, p.outputs[k]), lanes, k);
   }
   text += fmt::format("#pragma unroll\n    for (int e = 0; e < {}; ++e) ", lanes);
-  text += call_text(p, "x{0}.v[e]", "y{0}.v[e]", form) + "\n";
+  text += call_text(p, fmt::format("x{{0}}{}.v[e]", name), "y{0}.v[e]", form) + "\n";
   for (size_t k = 0; k < p.outputs.size(); ++k) {
-    text += fmt::format("    ((vec<{}, {}>*)q{})[j] = y{};\n", storage(p, p.outputs[k]),
-                        lanes, k, k);
+    text += fmt::format("    ((vec<{}, {}>*)q{})[{}] = y{};\n", storage(p, p.outputs[k]),
+                        lanes, k, place, k);
+  }
+  return text;
+}
+
+std::string vector_loop(const FusedProgram& p, const ElementwiseForm& form, int lanes) {
+  const bool pairs = in_pairs(p, form);
+  std::string text = fmt::format(
+      "  const I whole = n / {}, step = (I)global_threads();\n"
+      "  for (I j = (I)global_thread(); j < whole; j += {}step) {{\n",
+      lanes, pairs ? "2 * " : "");
+  text += vector_loads(p, form, lanes, "a", "j", "");
+  if (pairs) {
+    text += "    const bool two = j + step < whole;\n";
+    text += vector_loads(p, form, lanes, "b", "j + step", "if (two) ");
+  }
+  text += "    {\n" + vector_results(p, form, lanes, "a", "j") + "    }\n";
+  if (pairs) {
+    text +=
+        "    if (two) {\n" + vector_results(p, form, lanes, "b", "j + step") + "    }\n";
   }
   text += fmt::format(
       "  }}\n  for (I i = whole * {} + (I)global_thread(); i < n; i += "

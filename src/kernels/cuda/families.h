@@ -71,6 +71,7 @@ void register_small_product(Kernels& kernels);
 void register_softmax(Kernels& kernels);
 void register_sort(Kernels& kernels);
 void register_sorted_segments(Kernels& kernels);
+void register_split_product(Kernels& kernels);
 void register_state(Kernels& kernels);
 void register_stitch(Kernels& kernels);
 void register_unique(Kernels& kernels);

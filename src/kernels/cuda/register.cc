@@ -43,6 +43,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_make(kernels);
   register_small_product(kernels);  // before matmul: the default where it fits
   register_matmul(kernels);
+  register_split_product(kernels);  // after matmul: measured, never the default
   register_mirror(kernels);
   register_monotone(kernels);
   register_move(kernels);

@@ -1,4 +1,5 @@
-// The text of kernels for small products; see device/small_product.cuh. Pure; any thread.
+// The texts of kernels for small products and for those with a long inner dimension; see
+// device/small_product.cuh and device/split_product.cuh. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -15,5 +16,6 @@ struct SmallForm {
 };
 
 std::string small_product_text(DType dtype, const SmallForm& form, const ProductEnd& end);
+std::string split_product_text(DType dtype, const SmallForm& form, const ProductEnd& end);
 
 }  // namespace tandem::cuda

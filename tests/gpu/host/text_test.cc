@@ -245,6 +245,7 @@ TEST(SmallProduct, EveryFormCompiles) {
     expect_compiles("bias",
                     small_product_text(t, {.tiles = 4, .warps = 8}, {.bias = true}));
     expect_compiles("gelu", small_product_text(t, {.transpose_a = true}, gelu));
+    expect_compiles("split", split_product_text(t, {.tiles = 2, .warps = 8}, gelu));
     // Without TF32, as on the first GPUs that are supported.
     expect_compiles(
         "leaky",

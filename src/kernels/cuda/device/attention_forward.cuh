@@ -47,7 +47,10 @@ inline void soften(Rows& rows, float (&scores)[kTile / 8][4],
   }
 }
 
-extern "C" __global__ void __launch_bounds__(32 * kWarps, kWarps == 8 ? 2 : 1)
+// Two large blocks to a multiprocessor where what a thread keeps allows it.
+constexpr int kBlocks = kWarps == 8 && kHalfs && kWide <= 64 && kValueWide <= 64 ? 2 : 1;
+
+extern "C" __global__ void __launch_bounds__(32 * kWarps, kBlocks)
     tiles_forward(const Inputs x, T* out, float* log_sums, const Attention s) {
   T* const own = (T*)shared_space();
   T* const key_tiles = own + kOwn * kRow;
