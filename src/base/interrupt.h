@@ -27,6 +27,8 @@ class InterruptScope {
 
   /// Between two checks, and the longest that a waiting thread sleeps.
   static constexpr int64_t kPeriodNs = 50'000'000;
+  /// Whether anybody can interrupt this thread.
+  static bool listens() { return current_; }
   /// Whether a thread that waits has to wake up by itself.
   static bool wakes_itself() { return current_ && current_->waiting_ == Waiting::kPolls; }
 

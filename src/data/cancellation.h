@@ -13,10 +13,11 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "tensor/variable_wait.h"
 
 namespace tandem::data {
 
-class Cancellation {
+class Cancellation : public std::enable_shared_from_this<Cancellation> {
  public:
   static std::shared_ptr<Cancellation> make() { return std::make_shared<Cancellation>(); }
   Cancellation() = default;
@@ -28,9 +29,9 @@ class Cancellation {
     if (cancelled()) throw_cancelled();
   }
   /// For the threads of a stage: their work ends when this is cancelled, wherever it
-  /// polls.
+  /// polls, and fails where it waits for a variable that is held by who waits for them.
   InterruptScope ends_work() const {
-    return InterruptScope([](void* c) { static_cast<const Cancellation*>(c)->check(); },
+    return InterruptScope([](void* c) { static_cast<const Cancellation*>(c)->poll(); },
                           const_cast<Cancellation*>(this),
                           InterruptScope::Waiting::kWakes);
   }
@@ -38,6 +39,22 @@ class Cancellation {
   void cancel();
   /// Cancelled with this one, or alone.
   std::shared_ptr<Cancellation> child();
+
+  /// Somebody who waits for the threads that this cancels, for as long as it lives, and
+  /// the variables that calls of that thread hold meanwhile.
+  class Waiter {
+   public:
+    explicit Waiter(const Cancellation& on);
+    Waiter(const Waiter&) = delete;
+    Waiter& operator=(const Waiter&) = delete;
+    ~Waiter();
+
+   private:
+    friend class Cancellation;
+    const Cancellation& on_;
+    const std::vector<const VariableLock*> held_;
+    const int64_t since_ns_;
+  };
 
   /// A callback for as long as it lives; one that is there too late runs at once.
   class Registration {
@@ -54,10 +71,16 @@ class Cancellation {
 
  private:
   [[noreturn]] static void throw_cancelled();
+  void poll() const;
+  bool is_awaited_by_holder(const VariableLock* lock) const;
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::list<std::function<void()>> callbacks_;         // guarded by mutex_
   std::vector<std::weak_ptr<Cancellation>> children_;  // guarded by mutex_
+  std::shared_ptr<const Cancellation> parent_;         // set before anybody sees this
+  // Taken under locks of stages, which callbacks take under the other one.
+  mutable std::mutex waiters_mutex_;
+  mutable std::vector<const Waiter*> waiters_;  // guarded by waiters_mutex_
 };
 
 /// Waits for the condition; throws CancelledError, or what an interrupt throws.

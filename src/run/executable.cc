@@ -13,6 +13,7 @@
 #include "run/node_error.h"
 #include "tandem/device.h"
 #include "tensor/variable_impl.h"
+#include "tensor/variable_wait.h"
 
 namespace tandem {
 
@@ -71,11 +72,13 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places
   if (has_async_) f.arguments.assign(arguments.begin(), arguments.end());
 
   std::optional<VariableHold> hold;
+  const auto mode =
+      writes_ ? VariableHold::Mode::kExclusive : VariableHold::Mode::kShared;
   if (!variables_.empty()) {
-    hold.emplace(*variables_[0].impl()->variable,
-                 writes_ ? VariableHold::Mode::kExclusive : VariableHold::Mode::kShared);
+    hold.emplace(*variables_[0].impl()->variable, mode);
     bind_variables(f, hold->lock());
   }
+  const CallHold call(hold ? hold->lock() : nullptr, mode);
 
   std::vector<Tensor>& results = f.given;
   SmallVec<void*, 16> result_addresses;

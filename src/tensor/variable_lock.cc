@@ -5,6 +5,7 @@
 
 #include "tensor/variable_impl.h"
 #include "tensor/variable_scope.h"
+#include "tensor/variable_wait.h"
 
 namespace tandem {
 
@@ -38,11 +39,7 @@ VariableHold::VariableHold(VariableImpl& variable, Mode mode) : mode_(mode) {
   for (;;) {
     VariableLock* lock = variable.lock.get();
     if (VariableScope::holds(lock)) return;  // and it cannot be joined to others now
-    if (mode == Mode::kExclusive) {
-      lock->mutex.lock();
-    } else {
-      lock->mutex.lock_shared();
-    }
+    wait_for_lock(*lock, mode, variable);
     lock_ = lock;
     // It may have been joined to others while we waited.
     if (variable.lock.get() == lock) {
@@ -65,7 +62,10 @@ bool VariableScope::holds(const VariableLock* lock) {
 }
 
 VariableScope::VariableScope(VariableImpl& variable, VariableHold::Mode mode)
-    : hold_(variable, mode), lock_(variable.lock.get()), outer_(t_scope) {
+    : hold_(variable, mode),
+      lock_(variable.lock.get()),
+      call_(hold_.lock(), mode),
+      outer_(t_scope) {
   t_scope = this;
 }
 VariableScope::~VariableScope() { t_scope = outer_; }

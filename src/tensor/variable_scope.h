@@ -4,6 +4,7 @@
 #pragma once
 
 #include "tensor/variable_lock.h"
+#include "tensor/variable_wait.h"
 
 namespace tandem {
 
@@ -20,6 +21,7 @@ class VariableScope {
  private:
   VariableHold hold_;
   const VariableLock* lock_;
+  CallHold call_;
   VariableScope* outer_;
 };
 

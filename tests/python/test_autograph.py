@@ -318,6 +318,60 @@ def test_loops_over_the_rows_of_ragged_tensors():
     assert int(longest(tf.ragged.constant([[[1], [2, 3]], [], [[4, 5, 6]]]))) == 3
 
 
+def test_handlers_with_a_name():
+    class Missing(Exception):
+        pass
+
+    def find(table, key):
+        if key not in table:
+            raise Missing(key)
+        return table[key]
+
+    @tf.function
+    def f(x, table, key):
+        try:
+            factor = find(table, key)
+        except (KeyError, Missing) as error:
+            factor = float(len(str(error)))
+            reason = error
+        else:
+            reason = None
+        if tf.reduce_sum(x) > 0.0:  # converted, as everything else is
+            x = x * factor
+        return x if reason is None else x + 1.0
+
+    assert f(tf.constant([2.0]), {"a": 3.0}, "a").numpy().tolist() == [6.0]
+    assert f(tf.constant([2.0]), {"a": 3.0}, "four").numpy().tolist() == [9.0]
+    assert f(tf.constant([-2.0]), {"a": 3.0}, "four").numpy().tolist() == [-1.0]
+
+    @tf.function
+    def rethrows(x):
+        try:
+            return find({}, "key") + x
+        except Missing as e:
+            try:
+                int("no number")
+            except ValueError as inner:
+                assert "no number" in str(inner)
+            raise ValueError(f"wrapped {e}") from e
+
+    with pytest.raises(ValueError, match="wrapped key") as caught:
+        rethrows(tf.constant(1.0))
+    assert caught.value.__cause__ is not None
+
+    @tf.function
+    def in_a_loop(n):
+        bad = 0
+        for i in tf.range(n):
+            try:
+                find({}, "key")
+            except Missing as e:  # noqa: F841
+                bad += i
+        return bad
+
+    assert int(in_a_loop(tf.constant(4))) == 6
+
+
 def test_break_out_of_a_python_loop():
     @tf.function
     def f(x):

@@ -191,3 +191,20 @@ def test_indices_of_any_integer_type_in_functions():
     for dtype in (tf.int8, tf.uint8, tf.int32, tf.int64):
         assert take(tf.constant([1.0, 2.0]), tf.constant(1, dtype)).numpy() == 2
     assert tf.round(tf.constant([3], tf.uint8)).numpy() == 3
+
+
+def test_sizes_that_are_no_integers():
+    for make in (tf.zeros, tf.ones):
+        for shape in ((2.5,), [2, 2.0]):
+            with pytest.raises(TypeError, match="Cannot convert"):
+                make(shape)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="int32, int64"):
+        tf.reshape(tf.ones(4), (2.5,))
+
+
+def test_a_stack_of_nothing():
+    made = tf.stack([])
+    assert made.shape == (0,) and made.dtype == tf.float32
+    with pytest.raises(IndexError):
+        tf.stack([], axis=1)
+    assert tf.stack([tf.ones(2), tf.zeros(2)], axis=1).numpy().tolist() == [[1, 0], [1, 0]]

@@ -421,3 +421,46 @@ def test_ragged_components():
 def test_random_ops_draw_for_each_element():
     dataset = D.range(20).map(lambda x: tf.random.uniform([]), num_parallel_calls=2)
     assert len({float(x) for x in dataset}) == 20
+
+
+# ---- Variables of the function that iterates
+
+
+@pytest.mark.parametrize("pipeline", [
+    lambda count: D.range(3).map(count),
+    lambda count: D.range(3).map(count).prefetch(1),
+    lambda count: D.range(3).map(count, num_parallel_calls=2),
+    lambda count: D.range(3).map(count, num_parallel_calls=2).batch(1).prefetch(2),
+], ids=["map", "prefetch", "parallel", "both"])  # fmt: skip
+def test_a_variable_that_the_iterating_function_holds(pipeline):
+    counter = tf.Variable(0.0, name="counter")
+
+    def count(x):
+        counter.assign_add(1.0)
+        return x
+
+    dataset = pipeline(count)
+
+    @tf.function
+    def total():
+        s = tf.constant(0, tf.int64)
+        for x in dataset:
+            s += tf.reduce_sum(x)
+        return s, counter.read_value()
+
+    # Waiting for one another would never end.
+    with pytest.raises(tf.errors.FailedPreconditionError, match="Variable 'counter' is held by the compiled function"):
+        total()
+    assert sum(int(tf.reduce_sum(x)) for x in dataset) == 3  # outside of the function it works
+    assert float(counter) >= 3.0
+
+    @tf.function
+    def apart():
+        s = tf.constant(0, tf.int64)
+        for x in dataset:
+            s += tf.reduce_sum(x)
+        return s
+
+    before = float(counter)
+    assert int(apart()) == 3
+    assert float(counter) == before + 3.0

@@ -325,3 +325,36 @@ def test_a_handler_of_the_users_decides(tmp_path):
         """,
     )
     check(result, "enough")
+
+
+def test_waiting_for_a_variable_ends(tmp_path):
+    result = interrupt(
+        tmp_path,
+        """
+        import os
+        import threading
+        import time
+
+        v = tf.Variable(1.0)
+
+        @tf.function
+        def hold(x):
+            while x < 1.0:
+                x = x * v  # never ends, and holds the variable
+            v.assign(x)
+
+        @tf.function
+        def add():
+            v.assign_add(1.0)
+
+        add()
+        hold(tf.constant(2.0))  # planned here: the thread begins its loop at once
+        v.assign(1.0)
+        threading.Thread(target=hold, args=(tf.constant(0.5),), daemon=True).start()
+        time.sleep(1.0)
+        interrupted(add)
+        print("still there", flush=True)
+        os._exit(0)
+        """,
+    )
+    check(result, "still there")

@@ -89,3 +89,53 @@ def test_where_the_program_is():
 
     function()
     assert seen == [(True, "outer/inner")]
+
+
+# ---- Sets
+
+
+def sets_of(sparse):
+    """The sets of a result by their place, and its dense shape."""
+    sets = {}
+    for at, value in zip(sparse.indices.numpy().tolist(), sparse.values.numpy().tolist()):
+        assert at[-1] == len(sets.setdefault(tuple(at[:-1]), []))  # from the beginning, in order
+        sets[tuple(at[:-1])].append(value)
+    return sets, sparse.dense_shape.numpy().tolist()
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_sets(traced):
+    def staged(f):
+        return tf.function(f) if traced else f
+
+    # [[{1, 9}, {3}], [{4, 5}, {5, 6}]] and [[{1, 3, 9}, {}], [{4}, {5, 6, 7, 8}]], the latter with repetitions
+    a = tf.constant([[[9, 1], [3, 3]], [[4, 5], [6, 5]]])
+    b = tf.sparse.SparseTensor(
+        [[0, 0, 0], [0, 0, 1], [0, 0, 2], [0, 0, 3], [1, 0, 0], [1, 1, 0], [1, 1, 1], [1, 1, 2], [1, 1, 3]],
+        [3, 9, 1, 9, 4, 8, 5, 6, 7], [2, 2, 4])  # fmt: skip
+    assert sets_of(staged(tf.sets.intersection)(a, b)) == ({(0, 0): [1, 9], (1, 0): [4], (1, 1): [5, 6]}, [2, 2, 2])
+    assert sets_of(staged(tf.sets.intersection)(b, a)) == ({(0, 0): [1, 9], (1, 0): [4], (1, 1): [5, 6]}, [2, 2, 2])
+    assert sets_of(staged(tf.sets.difference)(a, b)) == ({(0, 1): [3], (1, 0): [5]}, [2, 2, 1])
+    minus = staged(lambda a, b: tf.sets.difference(a, b, aminusb=False))
+    assert sets_of(minus(a, b)) == ({(0, 0): [3], (1, 1): [7, 8]}, [2, 2, 2])
+    assert sets_of(staged(tf.sets.union)(a, b)) == (
+        {(0, 0): [1, 3, 9], (0, 1): [3], (1, 0): [4, 5], (1, 1): [5, 6, 7, 8]}, [2, 2, 4])  # fmt: skip
+    assert staged(tf.sets.size)(b).numpy().tolist() == [[3, 0], [1, 4]]
+    assert tf.sets.size(b).dtype == tf.int32
+    nothing = tf.zeros((2, 0), tf.int64)
+    assert sets_of(staged(tf.sets.union)(nothing, nothing)) == ({}, [2, 0])
+    assert sets_of(staged(tf.sets.difference)(tf.constant([[2], [1]], tf.int64), nothing)) == (
+        {(0,): [2], (1,): [1]}, [2, 1])  # fmt: skip
+
+
+def test_sets_that_do_not_fit():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shapes"):
+        tf.sets.union(tf.ones((2, 3), tf.int32), tf.ones((3, 3), tf.int32))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid rank 1"):
+        tf.sets.union(tf.constant([1]), tf.constant([1]))
+    with pytest.raises(TypeError, match="Types don't match"):
+        tf.sets.union(tf.ones((2, 3), tf.int32), tf.ones((2, 3), tf.int64))
+    with pytest.raises(TypeError, match="float32"):
+        tf.sets.intersection(tf.ones((2, 3)), tf.ones((2, 3)))
+    with pytest.raises(TypeError, match="SparseTensor"):
+        tf.sets.size(tf.ones((2, 3), tf.int32))

@@ -7,9 +7,11 @@ import numpy as np
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor as _convert, execute, op
 from tandem.framework.dtypes import bool as bool_, float32, int32, int64
+from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.shape import TensorShape, as_shape
 
 _Cast, _ConcatV2, _Fill, _GatherV2, _Range = op("Cast"), op("ConcatV2"), op("Fill"), op("GatherV2"), op("Range")
+_Pack = op("Pack")
 _Reshape, _SelectV2, _Transpose, _Where = op("Reshape"), op("SelectV2"), op("Transpose"), op("Where")
 
 
@@ -52,7 +54,12 @@ def _filled(shape, value, dtype):
         value = builtins.bool(value)
     if isinstance(shape, int):
         shape = [shape]
-    return execute(_Fill, shape, _convert(value, dtype))
+    try:
+        return execute(_Fill, shape, _convert(value, dtype))
+    except InvalidArgumentError:
+        if isinstance(shape, (list, tuple)) and any(isinstance(size, float) for size in shape):
+            raise TypeError(f"Cannot convert {shape} to EagerTensor of dtype int32") from None
+        raise
 
 
 def zeros(shape, dtype=float32, name=None, layout=None):
@@ -156,6 +163,17 @@ def concat(values, axis, name="concat"):
     if len(values) == 1:
         return execute("Identity", values[0])
     return execute(_ConcatV2, values, axis=axis)
+
+
+def stack(values, axis=0, name="stack"):
+    """Stacks tensors of one shape along a new axis."""
+    if isinstance(values, (list, tuple)) and not values:
+        if axis == 0:
+            return _convert(values)  # an empty list is an empty tensor
+        raise IndexError("tf.stack of no tensors has no shape to put an axis into. Give at least one.")
+    if name is not None:
+        _core.name_next(name)
+    return execute(_Pack, values, axis=axis)
 
 
 def unstack(value, num=None, axis=0, name="unstack"):

@@ -14,7 +14,7 @@ from malt.core import ag_ctx, converter
 from malt.impl import api as malt_api
 from malt.operators import function_wrappers, py_builtins, variables
 from malt.pyct import errors as malt_errors
-from malt.pyct import transpiler
+from malt.pyct import origin_info, transpiler
 
 from tandem import _core
 from tandem.framework.errors import OpError
@@ -41,7 +41,7 @@ class _Transpiler(malt_api.PyToPy):
         return "tf__" + transpiler.PyToPy.get_transformed_name(self, node)
 
     def transform_ast(self, node, ctx):
-        node = super().transform_ast(node, ctx)
+        node = super().transform_ast(_NamedHandlers().visit(node), ctx)
         for call in ast.walk(node):
             # What a `for` goes over is nothing but that: iterated_call() may make it without a tensor.
             if _is_operator(call, "for_stmt") and _is_operator(call.args[0], "converted_call"):
@@ -50,6 +50,24 @@ class _Transpiler(malt_api.PyToPy):
 
     def get_extra_locals(self):
         return {"ag__": _operators()}
+
+
+class _NamedHandlers(ast.NodeTransformer):
+    """`except E as e:` becomes `except E:` with `e = ag__.current_exception()`: the converter knows names of
+    variables, and that of a handler is none to it. As after any assignment, `e` stays when the handler ends."""
+
+    def visit_ExceptHandler(self, node):
+        self.generic_visit(node)
+        if node.name is None:
+            return node
+        exception = ast.Call(ast.Attribute(ast.Name("ag__", ast.Load()), "current_exception", ast.Load()), [], [])
+        assignment = ast.Assign([ast.Name(node.name, ast.Store())], exception)
+        origin_info.copy_origin(node, assignment)
+        ast.copy_location(assignment, node)
+        ast.fix_missing_locations(assignment)
+        node.name = None
+        node.body.insert(0, assignment)
+        return node
 
 
 def _is_operator(node, name):
@@ -71,6 +89,7 @@ def _operators():
     module.ld, module.ldu = variables.ld, variables.ldu
     module.Undefined, module.UndefinedReturnValue = variables.Undefined, variables.UndefinedReturnValue
     module.converted_call = converted_call
+    module.current_exception = lambda: sys.exc_info()[1]
     module.iterated_call = iterated_call
     module.autograph_artifact = artifact
     return module
