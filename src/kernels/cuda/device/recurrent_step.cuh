@@ -3,6 +3,8 @@
 // finds the product in memory. Before this text: recurrent.cuh, tile.cuh with a tile per
 // gate (forward) or one (backward), kWarps, which share the inner dimension of a tile.
 constexpr int kTileRows = 16, kTileUnits = 8;
+constexpr int kAhead = kTiles == 1 ? 4 : 2;  // steps whose loads are under way
+static_assert(kWidth < 1 << 30, "places of the inner dimension are counted in 32 bits");
 
 /// Adds up the warps' sums of one element of a tile.
 inline C total(const C (&parts)[kWarps][kTileRows * 8 * kTiles], int at) {
@@ -47,7 +49,7 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
   const int first = (int)blockIdx.y * kTileUnits;
   const T* const h = f.states + s % 2 * f.order.batch * kUnits;
   C sum[kTiles][4] = {};
-  add_tile(
+  add_tile<kAhead, int>(
       sum, warp * 8, kUnits, 8 * kWarps,
       [&](int high, i64 at) {
         const i64 b = row + lane_row() + high * 8;
@@ -125,8 +127,8 @@ extern "C" __global__ void __launch_bounds__(32 * kWarps)
   C sum[kTiles][4] = {};
   if (s + 1 < f.order.time) {
     const i64 t = input_time(f.order, s + 1);
-    add_tile(
-        sum, warp * 8, kWidth, 8 * kWarps,
+    add_tile<kAhead, int>(
+        sum, warp * 8, (int)kWidth, 8 * kWarps,
         [&](int high, i64 at) {
           const i64 b = row + lane_row() + high * 8;
           if (b >= f.order.batch) return C(0);
