@@ -24,7 +24,8 @@ torch.backends.cuda.matmul.allow_tf32 = True
 torch.backends.cudnn.allow_tf32 = True
 torch.backends.cudnn.benchmark = True
 
-FORMS = ("eager", "graph", "compile", "compile_graphs")
+# All, or those that TANDEM_TORCH_FORMS names: compiling a large model takes a minute.
+FORMS = tuple(os.environ.get("TANDEM_TORCH_FORMS", "eager,graph,compile,compile_graphs").split(","))
 
 
 def capture(step):
@@ -96,7 +97,7 @@ def main():
         torch.backends.mkldnn.enabled = False
     setups = {}
     for name, case in large.all_cases(arguments.small).items():
-        for form in FORMS if device == "cuda" else FORMS[:1]:
+        for form in FORMS if device == "cuda" else ("eager",):
             setups[f"{name}@{form}"] = lambda c=case, f=form: make_case(c, f, device)
     setups |= torch_ops.setups(arguments.small, device)
     where = torch.cuda.get_device_name() if device == "cuda" else "the CPU"
