@@ -37,7 +37,7 @@ struct RowsPlan {
   nn::FusedBatchNormAttrs attrs;
   int relu = 0;
   bool side = false;
-  size_t workspace_bytes = 0;
+  size_t numbers_at = 0, workspace_bytes = 0;
 };
 
 size_t computed_bytes(DType dtype) { return dtype == DType::kFloat64 ? 8 : 4; }
@@ -81,13 +81,15 @@ RowsPlan plan(const Signature& s, const TensorInfo& x) {
         1, 4096);
   };
   r.parts = parts(4);
-  p.apply_parts = parts(16);
+  p.apply_parts = parts(6);
   p.sum_grid = {.x = static_cast<unsigned>(tiles), .y = static_cast<unsigned>(r.parts)};
   p.apply_grid = {.x = static_cast<unsigned>(tiles),
                   .y = static_cast<unsigned>(p.apply_parts)};
-  p.finish_grid = {.x = static_cast<unsigned>(up(channels, 32)), .threads = 1024};
+  p.finish_grid = {.x = static_cast<unsigned>(up(channels, 8)), .threads = 1024};
+  // Parts of sums, then three numbers for each channel.
+  p.numbers_at = static_cast<size_t>(2 * r.parts * channels) * computed_bytes(x.dtype);
   p.workspace_bytes =
-      static_cast<size_t>(2 * r.parts * channels) * computed_bytes(x.dtype);
+      p.numbers_at + static_cast<size_t>(3 * channels) * computed_bytes(x.dtype);
   return p;
 }
 RowsPlan prepare(const Signature& s) {
@@ -125,20 +127,22 @@ void launch_norm(const RowsPlan& p, const LaunchArgs& a) {
   const void* const side = p.side ? a.inputs[kNormSide] : nullptr;
   r.aligned = all_aligned({a.inputs[0], side, a.outputs[0]});
   void *const mean = a.outputs[3], *const variance = a.outputs[4];
+  void* const factors = static_cast<std::byte*>(a.workspace) + p.numbers_at;
   if (p.attrs.is_training) {
     launch(p.sums, *a.stream, p.sum_grid, a.inputs[0], a.workspace, r);
     const int blend = p.attrs.exponential_avg_factor != 1;
     launch(p.finish, *a.stream, p.finish_grid, a.workspace, mean, variance,
            blend ? a.inputs[3] : nullptr, blend ? a.inputs[4] : nullptr, a.outputs[1],
-           a.outputs[2], p.attrs.exponential_avg_factor, blend, r);
+           a.outputs[2], a.inputs[1], factors, p.attrs.epsilon,
+           p.attrs.exponential_avg_factor, blend, r);
   } else {
     launch(p.finish, *a.stream, p.finish_grid, a.inputs[3], a.inputs[4], mean, variance,
-           a.outputs[1], a.outputs[2], r);
+           a.outputs[1], a.outputs[2], a.inputs[1], factors, p.attrs.epsilon, r);
   }
   if (r.rows == 0) return;
   r.parts = p.apply_parts;
-  launch(p.apply, *a.stream, p.apply_grid, a.inputs[0], side, mean, variance, a.inputs[1],
-         a.inputs[2], a.outputs[0], p.attrs.epsilon, p.relu, r);
+  launch(p.apply, *a.stream, p.apply_grid, a.inputs[0], side, mean, factors, a.inputs[2],
+         a.outputs[0], p.relu, r);
 }
 void launch_grad(const RowsPlan& p, const LaunchArgs& a) {
   Rows r = p.sizes;
@@ -146,14 +150,14 @@ void launch_grad(const RowsPlan& p, const LaunchArgs& a) {
   void* const dy = a.inputs[0];
   void* const x = a.inputs[1];
   void *const mean = a.inputs[3], *const variance = a.inputs[4];
+  void* const numbers = static_cast<std::byte*>(a.workspace) + p.numbers_at;
+  const int training = p.attrs.is_training;
   launch(p.sums, *a.stream, p.sum_grid, x, dy, mean, a.workspace, r);
-  launch(p.finish, *a.stream, p.finish_grid, a.workspace, variance, a.outputs[1],
-         a.outputs[2], p.attrs.epsilon, r);
+  launch(p.finish, *a.stream, p.finish_grid, a.workspace, variance, a.inputs[2],
+         a.outputs[1], a.outputs[2], numbers, p.attrs.epsilon, training, r);
   if (r.rows == 0) return;
   r.parts = p.apply_parts;
-  const int training = p.attrs.is_training;
-  launch(p.apply, *a.stream, p.apply_grid, dy, x, a.inputs[2], mean, variance,
-         a.outputs[1], a.outputs[2], a.outputs[0], p.attrs.epsilon, training, r);
+  launch(p.apply, *a.stream, p.apply_grid, dy, x, mean, numbers, a.outputs[0], r);
 }
 
 }  // namespace

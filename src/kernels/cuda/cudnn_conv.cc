@@ -42,12 +42,33 @@ constexpr DTypeMask kDnnTypes =
 
 }  // namespace
 
+namespace {
+
+/// More padding on one side. Engines without tensor cores were seen to get the gradient
+/// by the filter wrong then, so they are left out, and with them full precision.
+bool lopsided(const nn::ConvShape& conv) {
+  for (int d = 0; d < conv.spatial; ++d) {
+    if (conv.dims[d].before != conv.dims[d].after) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool cudnn_takes(const ConvCase& c) {
   if (!(kDnnTypes & mask(c.dtype)) || c.shape.spatial < 2) return false;
   for (const int64_t n : {c.in_elements(), c.filter_elements(), c.out_elements()}) {
     if (n == 0 || n > kMostElements) return false;
   }
   if (c.end.bias && c.shape.channels_first) return false;
+  if (lopsided(c.shape)) {
+    if (c.dtype == DType::kFloat32 && !tf32_allowed()) return false;
+    // No engine is left for images of a batch that begin at odd addresses.
+    const auto size = static_cast<int64_t>(dtype_size(c.dtype));
+    for (const int64_t n : {c.in_elements(), c.out_elements()}) {
+      if (n / c.shape.batch * size % kDnnAligned != 0) return false;
+    }
+  }
   return nn::conv_flops(c.shape) >= kSmallest && find_cudnn();
 }
 
@@ -105,10 +126,11 @@ std::vector<int64_t> key_of(const ConvCase& c, const ConvGraphForm& form,
   return key;
 }
 
-DnnRules rules_of(DType dtype, bool deterministic, int rank) {
+DnnRules rules_of(const ConvCase& c, bool deterministic, int rank) {
   return {.deterministic = deterministic,
-          .float32 = dtype == DType::kFloat32,
+          .float32 = c.dtype == DType::kFloat32,
           .tf32 = tf32_allowed(),
+          .tensor_cores_only = lopsided(c.shape),
           .rank = rank};
 }
 
@@ -125,7 +147,7 @@ CudnnConv prepare_ranked(const Signature& s, int rank) {
   p.conv = conv_case(s);
   p.deterministic = s.deterministic;
   CudaDevice& gpu = gpu_of(s);
-  const DnnRules rules = rules_of(p.conv.dtype, s.deterministic, rank);
+  const DnnRules rules = rules_of(p.conv, s.deterministic, rank);
   ProductEnd rest = p.conv.end;
   if (graph_has_end(rest)) {
     p.plan = find_conv(gpu, p.conv, {.end = true}, rules);
@@ -164,7 +186,7 @@ CudnnConv prepare(const Signature& s) {
 
 const DnnPlan& plan_for_views(const CudnnConv& p, CudaDevice& gpu) {
   std::call_once(p.views->made, [&] {
-    DnnRules rules = rules_of(p.conv.dtype, p.deterministic, 0);
+    DnnRules rules = rules_of(p.conv, p.deterministic, 0);
     rules.most_workspace = p.filter_at;
     p.views->plan =
         find_conv(gpu, p.conv,
@@ -214,7 +236,8 @@ bool fits(const Signature& s) { return cudnn_takes(conv_case(s)); }
 bool more_fit(const Signature& s) {
   if (s.deterministic) return false;
   const ConvCase c = conv_case(s);
-  return nn::conv_flops(c.shape) >= kWorthMeasuring && cudnn_takes(c);
+  return nn::conv_flops(c.shape) >= kWorthMeasuring && !lopsided(c.shape) &&
+         cudnn_takes(c);
 }
 
 template <int kRank>

@@ -130,6 +130,11 @@ bool keeps_to(const DnnDescriptor& config, const DnnRules& rules) {
   check_dnn(cudnn().get(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                         CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes),
             "asking cuDNN about an engine");
+  if (rules.tensor_cores_only &&
+      std::find(notes, notes + count, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ==
+          notes + count) {
+    return false;
+  }
   return std::none_of(notes, notes + count, [&](cudnnBackendNumericalNote_t note) {
     switch (note) {
       case CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC:

@@ -75,6 +75,7 @@ struct DnnRules {
   bool deterministic = false;
   bool float32 = false;  // operands: no engine may round them to half precision
   bool tf32 = true;      // …nor, without this, to TF32, nor transform them
+  bool tensor_cores_only = false;
   size_t most_workspace = size_t{1} << 30;
   int rank = 0;  // which of the engines that keep to the rules; the last where fewer do
 };

@@ -138,6 +138,22 @@ TEST_F(CudnnEngines, FullPrecisionAndDeterminismHaveTheirs) {
   }
 }
 
+// Paddings that differ at both ends are left to engines with tensor cores.
+TEST_F(CudnnEngines, LopsidedPaddingsHaveTheirs) {
+  for (const size_t i : {0, 6, 13}) {
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      for (const ConvDirection direction : kDirections) {
+        const ConvCase c = layer_case(kResNet[i], direction, dtype);
+        ASSERT_NE(c.shape.dims[0].before, c.shape.dims[0].after);
+        DnnRules rules = rules_for(dtype, true, true);
+        rules.tensor_cores_only = true;
+        EXPECT_TRUE(plan(c, rules)) << kResNet[i].name << " " << dtype_name(dtype) << " "
+                                    << static_cast<int>(direction);
+      }
+    }
+  }
+}
+
 TEST_F(CudnnEngines, ChannelsFirstGroupsAndThreeDimensionsHaveTheirs) {
   for (const ConvDirection direction : kDirections) {
     for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {

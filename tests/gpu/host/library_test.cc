@@ -66,7 +66,7 @@ TEST(Libraries, ALibraryOfAFolderIsLoadedAndSaysWhereItLies) {
 
 TEST(Versions, WhatIsMissingIsSaidBesideWhatIsNeeded) {
   const auto parts = part_versions({.api = nullptr, .problem = "no driver"});
-  ASSERT_EQ(parts.size(), 6u);
+  ASSERT_EQ(parts.size(), 8u);
   EXPECT_EQ(parts[0].name, "driver");
   EXPECT_EQ(parts[0].found, "");
   const std::string text = describe_parts(parts);

@@ -1,7 +1,7 @@
 // Batch normalisation with its gradient where channels come last: x is [rows, channels].
 // After vectors.cuh. A thread has the same few channels in every row that it
 // visits, so what belongs to a channel is computed once. Sums are cut into parts by sizes
-// alone; `finish_…` put them together, 32 channels a block. 256 threads but for those,
+// alone; `finish_…` put them together, 8 channels a block. 256 threads but for those,
 // which have 1024.
 constexpr int kTogether = 4;  // rows in flight per thread
 
@@ -111,57 +111,66 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
-/// Over the 32 threads that share a channel; the same in all of them.
+constexpr int kSide = 8, kLanes = 1024 / kSide;  // channels and threads for each
+
+/// Over the threads that share a channel; the same in all of them.
 inline C over_parts(C x) {
   __shared__ C space[1024];
   __syncthreads();
   space[threadIdx.x] = x;
+  for (int by = kLanes / 2; by > 0; by /= 2) {
+    __syncthreads();
+    if ((int)threadIdx.x < by * kSide)
+      space[threadIdx.x] += space[threadIdx.x + by * kSide];
+  }
   __syncthreads();
-  x = 0;
-  for (int k = 0; k < 32; ++k) x += space[k * 32 + threadIdx.x % 32];
-  return x;
+  return space[threadIdx.x % kSide];
 }
 
-/// The batch's moments, and those that are handed on: blended with the given ones.
+/// The batch's moments, those that are handed on (blended with the given ones), and the
+/// factors that `normalise` takes.
 extern "C" __global__ void __launch_bounds__(1024)
     finish_moments(const C* parts, C* mean, C* variance, const C* given_mean,
-                   const C* given_variance, C* out_mean, C* out_variance, double factor,
-                   int blend, const Rows s) {
+                   const C* given_variance, C* out_mean, C* out_variance, const C* scale,
+                   C* factors, double epsilon, double factor, int blend, const Rows s) {
   const i64 channels = s.vectors * kVector;
-  const i64 c = (i64)blockIdx.x * 32 + threadIdx.x % 32;
-  const i64 first = threadIdx.x / 32;
+  const i64 c = (i64)blockIdx.x * kSide + threadIdx.x % kSide;
+  const i64 first = threadIdx.x / kSide;
   const C n = s.rows > 0 ? (C)s.rows : C(1), f = (C)factor;
   C sum = 0, off = 0;
-  for (i64 p = first; p < s.parts && c < channels; p += 32) {
+  for (i64 p = first; p < s.parts && c < channels; p += kLanes) {
     sum += part_rows(s, p) * parts[2 * p * channels + c];
   }
   const C all = over_parts(sum) / n;
-  for (i64 p = first; p < s.parts && c < channels; p += 32) {
+  for (i64 p = first; p < s.parts && c < channels; p += kLanes) {
     const C d = parts[2 * p * channels + c] - all;
     off += parts[(2 * p + 1) * channels + c] + part_rows(s, p) * d * d;
   }
   const C v = over_parts(off) / n;
-  if (threadIdx.x >= 32 || c >= channels) return;
+  if (threadIdx.x >= kSide || c >= channels) return;
   const C unbias = s.rows > 1 ? (C)s.rows / (C)(s.rows - 1) : C(1);
   mean[c] = all;
   variance[c] = v;
   out_mean[c] = blend ? (C(1) - f) * given_mean[c] + f * all : all;
   out_variance[c] = blend ? (C(1) - f) * given_variance[c] + f * v * unbias : v * unbias;
+  factors[c] = scale[c] * inverse_root(v + (C)epsilon);
 }
 
 extern "C" __global__ void __launch_bounds__(1024)
     given_moments(const C* given_mean, const C* given_variance, C* mean, C* variance,
-                  C* out_mean, C* out_variance, const Rows s) {
-  const i64 c = (i64)blockIdx.x * 32 + threadIdx.x % 32;
-  if (threadIdx.x >= 32 || c >= s.vectors * kVector) return;
+                  C* out_mean, C* out_variance, const C* scale, C* factors,
+                  double epsilon, const Rows s) {
+  const i64 c = (i64)blockIdx.x * kSide + threadIdx.x;
+  if (threadIdx.x >= kSide || c >= s.vectors * kVector) return;
   mean[c] = out_mean[c] = given_mean[c];
   variance[c] = out_variance[c] = given_variance[c];
+  factors[c] = scale[c] * inverse_root(given_variance[c] + (C)epsilon);
 }
 
 /// Perhaps with a tensor that is added (or none), and relu.
 extern "C" __global__ void __launch_bounds__(256)
-    normalise(const T* x, const T* side, const C* mean, const C* variance, const C* scale,
-              const C* offset, T* y, double epsilon, int relu, const Rows s) {
+    normalise(const T* x, const T* side, const C* mean, const C* factors, const C* offset,
+              T* y, int relu, const Rows s) {
   const Place p = place(s);
   if (!p.on) return;
   C middle[kVector], factor[kVector], to[kVector];
@@ -169,7 +178,7 @@ extern "C" __global__ void __launch_bounds__(256)
   for (int j = 0; j < kVector; ++j) {
     const i64 c = p.vector * kVector + j;
     middle[j] = mean[c];
-    factor[j] = scale[c] * inverse_root(variance[c] + (C)epsilon);
+    factor[j] = factors[c];
     to[j] = offset[c];
   }
   for (i64 row = p.row; row < s.rows; row += kTogether * p.step) {
@@ -248,43 +257,51 @@ extern "C" __global__ void __launch_bounds__(256)
   }
 }
 
+/// The gradients by scale and offset, and per channel the three numbers that
+/// `normalise_by_x` takes.
 extern "C" __global__ void __launch_bounds__(1024)
-    finish_gradient(const C* parts, const C* variance, C* by_scale, C* by_offset,
-                    double epsilon, const Rows s) {
+    finish_gradient(const C* parts, const C* variance, const C* scale, C* by_scale,
+                    C* by_offset, C* numbers, double epsilon, int training,
+                    const Rows s) {
   const i64 channels = s.vectors * kVector;
-  const i64 c = (i64)blockIdx.x * 32 + threadIdx.x % 32;
+  const i64 c = (i64)blockIdx.x * kSide + threadIdx.x % kSide;
   C a = 0, b = 0;
-  for (i64 p = threadIdx.x / 32; p < s.parts && c < channels; p += 32) {
+  for (i64 p = threadIdx.x / kSide; p < s.parts && c < channels; p += kLanes) {
     a += parts[2 * p * channels + c];
     b += parts[(2 * p + 1) * channels + c];
   }
   a = over_parts(a);
   b = over_parts(b);
-  if (threadIdx.x >= 32 || c >= channels) return;
+  if (threadIdx.x >= kSide || c >= channels) return;
+  const C r = inverse_root(variance[c] + (C)epsilon), n = s.rows > 0 ? (C)s.rows : C(1);
   by_offset[c] = a;
-  by_scale[c] = b * inverse_root(variance[c] + (C)epsilon);
+  by_scale[c] = b * r;
+  numbers[c] = scale[c] * r;
+  numbers[channels + c] = training ? a / n : C(0);
+  numbers[2 * channels + c] = training ? r * (b * r) / n : C(0);
 }
 
+constexpr int kFewer = 2;  // rows in flight of two tensors
+
 extern "C" __global__ void __launch_bounds__(256)
-    normalise_by_x(const T* dy, const T* x, const C* scale, const C* mean,
-                   const C* variance, const C* by_scale, const C* by_offset, T* dx,
-                   double epsilon, int training, const Rows s) {
+    normalise_by_x(const T* dy, const T* x, const C* mean, const C* numbers, T* dx,
+                   const Rows s) {
   const Place p = place(s);
   if (!p.on) return;
+  const i64 channels = s.vectors * kVector;
   C middle[kVector], factor[kVector], still[kVector], slope[kVector];
 #pragma unroll
   for (int j = 0; j < kVector; ++j) {
     const i64 c = p.vector * kVector + j;
-    const C r = inverse_root(variance[c] + (C)epsilon);
     middle[j] = mean[c];
-    factor[j] = scale[c] * r;
-    still[j] = training ? by_offset[c] / (C)s.rows : C(0);
-    slope[j] = training ? r * by_scale[c] / (C)s.rows : C(0);
+    factor[j] = numbers[c];
+    still[j] = numbers[channels + c];
+    slope[j] = numbers[2 * channels + c];
   }
-  for (i64 row = p.row; row < s.rows; row += kTogether * p.step) {
-    Vector v[kTogether], g[kTogether];
+  for (i64 row = p.row; row < s.rows; row += kFewer * p.step) {
+    Vector v[kFewer], g[kFewer];
 #pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
+    for (int k = 0; k < kFewer; ++k) {
       const i64 r = row + k * p.step;
       if (r < s.rows) {
         v[k] = load(x, r * s.vectors + p.vector, s.aligned);
@@ -292,7 +309,7 @@ extern "C" __global__ void __launch_bounds__(256)
       }
     }
 #pragma unroll
-    for (int k = 0; k < kTogether; ++k) {
+    for (int k = 0; k < kFewer; ++k) {
       const i64 r = row + k * p.step;
       if (r >= s.rows) break;
 #pragma unroll
