@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace tandem {
@@ -23,9 +24,13 @@ class CaptureSession {
   /// Of this thread; null while nothing is recorded, or by a device that has none.
   static CaptureSession* current() { return t_current; }
 
+  /// The line of the user's program that a step comes from, or null. Asked for only when
+  /// the work is recorded: it may be slow to find. Lives as long as what is captured.
+  using Site = std::function<const char*()>;
+
   /// What is enqueued until end() comes after these steps of the session, and after no
   /// others. Steps are numbered from 0 in the order in which they begin.
-  virtual void begin(std::span<const int32_t> after, StepLabel label) = 0;
+  virtual void begin(std::span<const int32_t> after, StepLabel label, Site site) = 0;
   virtual void end() = 0;
   /// A copy inside the device, as part of the step under way. Copies are numbered from 0.
   virtual int32_t copy(void* to, const void* from, size_t bytes) = 0;

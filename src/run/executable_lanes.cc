@@ -141,8 +141,10 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
     if (team) token.emplace(team);
     for (; k < segment.end; ++k) {
       const Step& step = steps_[k];
-      if (session)
-        session->begin(order[k - segment.begin], {step.name, step.site, step.detail});
+      if (session) {
+        session->begin(order[k - segment.begin], {step.name, nullptr, step.detail},
+                       [this, &step] { return site_of(step); });
+      }
       if (step.kind == Step::Kind::kCopy) {
         void *const to = f.table[step.out], *const from = f.table[step.in];
         const size_t bytes = copy_bytes(step);

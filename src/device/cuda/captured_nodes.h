@@ -17,6 +17,7 @@ namespace tandem::cuda {
 struct CapturedStep {
   StepLabel label;
   std::vector<CUgraphNode> ends;  // what the next step in order would come after
+  CaptureSession::Site site;      // the label's, until somebody asks
 };
 
 using LabelledNodes = std::unordered_map<CUgraphNode, StepLabel>;

@@ -47,8 +47,8 @@ class CudaSession final : public CaptureSession {
  public:
   CudaSession(CudaDevice& device, CUstream stream) : device_(device), stream_(stream) {}
 
-  void begin(std::span<const int32_t> after, StepLabel label) override {
-    steps_.push_back({label, {}});
+  void begin(std::span<const int32_t> after, StepLabel label, Site site) override {
+    steps_.push_back({label, {}, std::move(site)});
     if (serial()) return;
     std::vector<CUgraphNode> nodes;
     for (int32_t step : after) {
@@ -183,6 +183,9 @@ class CudaCaptured final : public Captured, public CapturedCopies {
     if (names_.empty()) {
       stream_.wait_quietly(last_);
       device_.activate();
+      for (CapturedStep& step : steps_) {
+        if (step.site) step.label.site = step.site();
+      }
       CUgraphExec fresh = nullptr;
       names_ = recording.number_nodes(label_nodes(steps_), [&] {
         check(driver().cuGraphInstantiate(&fresh, graph_, 0), "making a captured step");

@@ -1,6 +1,7 @@
 // Profiles with the GPU's own times, on the pretended GPU and its pretended CUPTI.
 #include <nlohmann/json.hpp>
 
+#include "device/capture_session.h"
 #include "gpu/fake/gpu.h"
 #include "tandem/function.h"
 #include "tandem/profile.h"
@@ -117,6 +118,35 @@ TEST_F(FakeActivity, CapturedKernelsHaveTheNamesOfTheirSteps) {
     // Made once more for the first recording, and not again for the second.
     EXPECT_EQ(fake::graphs_instantiated(), made + 1);
   }
+}
+
+// Lines are slow to find: nobody asks for them before the step is recorded.
+TEST_F(FakeActivity, ACapturedStepIsAskedForItsLineWhenItIsRecorded) {
+  const Allocation a = gpu->allocator().allocate(8, &gpu->compute());
+  int asked = 0;
+  const auto captured = gpu->compute().capture([&](const StreamContext&) {
+    CaptureSession& session = *CaptureSession::current();
+    session.begin({}, {"Named", nullptr, "block/Named float32[1]"}, [&asked] {
+      ++asked;
+      return "program.cc:7";
+    });
+    session.copy(a.address, static_cast<std::byte*>(a.address) + 4, 4);
+    session.end();
+  });
+  captured->launch().host_wait();
+  EXPECT_EQ(asked, 0);
+  for (int recording = 0; recording < 2; ++recording) {
+    start_profile();
+    captured->launch().host_wait();
+    const json work = read(stop_profile()).of("activity");
+    ASSERT_EQ(work.size(), 1u);
+    EXPECT_EQ(work[0]["name"], "Named");
+    EXPECT_EQ(work[0]["args"]["source"], "program.cc:7");
+    EXPECT_EQ(work[0]["args"]["node"], "block/Named float32[1]");
+    EXPECT_EQ(work[0]["args"]["kernel"], "copy");
+  }
+  EXPECT_EQ(asked, 1);
+  gpu->allocator().free(a, {});
 }
 
 TEST_F(FakeActivity, AnInstantiationForARecordingKeepsTheAddressesOfCopies) {

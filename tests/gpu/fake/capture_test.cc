@@ -31,7 +31,7 @@ TEST_F(FakeCapture, AStepComesAfterThoseItNamesAndNoOthers) {
   const Bytes a(*gpu, {1, 2}), b(*gpu, {0, 0});
   const auto step = [&](std::vector<int32_t> after, int copies) {
     CaptureSession& session = *CaptureSession::current();
-    session.begin(after, {"step", nullptr, nullptr});
+    session.begin(after, {"step", nullptr, nullptr}, {});
     for (int i = 0; i < copies; ++i) session.copy(b.data(), a.data(), 2);
     session.end();
   };
@@ -54,7 +54,7 @@ TEST_F(FakeCapture, CopiesTakeOtherAddressesFromTheNextLaunchOn) {
   int32_t first = -1, second = -1;
   const auto captured = gpu->compute().capture([&](const StreamContext&) {
     CaptureSession& session = *CaptureSession::current();
-    session.begin({}, {"copies", nullptr, nullptr});
+    session.begin({}, {"copies", nullptr, nullptr}, {});
     first = session.copy(x.data(), a.data(), 1);
     second = session.copy(y.data(), a.data(), 1);
     session.end();
@@ -75,7 +75,7 @@ TEST_F(FakeCapture, ALaunchThatWaitsKeepsItsAddresses) {
   const Bytes a(*gpu, {1}), b(*gpu, {2}), x(*gpu, {0}), y(*gpu, {0});
   const auto captured = gpu->compute().capture([&](const StreamContext&) {
     CaptureSession& session = *CaptureSession::current();
-    session.begin({}, {"copies", nullptr, nullptr});
+    session.begin({}, {"copies", nullptr, nullptr}, {});
     session.copy(x.data(), a.data(), 1);
     session.end();
   });
@@ -91,7 +91,7 @@ TEST_F(FakeCapture, AFailureWhileRecordingLeavesTheStreamUsable) {
   const Bytes a(*gpu, {1}), b(*gpu, {0});
   const auto record = [&](const StreamContext&) {
     CaptureSession& session = *CaptureSession::current();
-    session.begin({}, {"copy", nullptr, nullptr});
+    session.begin({}, {"copy", nullptr, nullptr}, {});
     session.copy(b.data(), a.data(), 1);
     session.end();
   };
