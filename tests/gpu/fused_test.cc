@@ -198,7 +198,7 @@ TEST_F(CudaFused, SumsOfColumnsOfManyGroups) {
     std::vector<void*> in, out;
     std::vector<Floats> values;
     for (int64_t g = 0; g < groups; ++g) {
-      const Shape shape{1 + g * 7, 4 * (1 + g % 40)};
+      const Shape shape{2 + g * 7, 4 * (1 + g % 40)};
       shapes.push_back(shape);
       outputs.push_back(Shape{shape[1]});
       values.push_back(ramp(static_cast<size_t>(shape.num_elements() + shift)));

@@ -221,7 +221,8 @@ std::string FusedWriter::partial(int32_t v, size_t k, int part_word, const char*
 std::string FusedWriter::share(int32_t v, size_t k, int part_word, const char* width,
                                const char* at, const char* first, const char* by) const {
   return fmt::format(
-      "    {0} s{1} = {2};\n    for (i64 part = {3}; part < end; part += {4}) s{1} = "
+      "    {0} s{1} = {2};\n#pragma unroll 8\n    for (i64 part = {3}; part < end; part "
+      "+= {4}) s{1} = "
       "({5})(s{1}, *{6});\n",
       compute(v), v, initial(v), first, by, combine_text(instruction(v).op),
       part_place(v, k, part_word, width, at));

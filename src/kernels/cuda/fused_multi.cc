@@ -1,4 +1,6 @@
 // One elementwise program over many groups of tensors, several groups to a launch.
+#include <algorithm>
+
 #include "kernels/cuda/fused_rows.h"
 
 namespace tandem::cuda {
@@ -38,7 +40,7 @@ std::optional<MultiPlan> plan_multi(Device* device, const FusedProgram& program,
   p.flags = gpu.flags();
   // An argument is part of every launch: no longer than it must be, but of few lengths,
   // since each is a text of its own.
-  const auto per = static_cast<int64_t>(k + m + 1);
+  const auto per = static_cast<int64_t>(k + m + kMultiTail);
   int64_t words = 64;
   while (words < kMultiWords && words < kMultiHead + groups * per) words *= 2;
   p.words = static_cast<int>(std::min<int64_t>(words, kMultiWords));
@@ -49,7 +51,7 @@ std::optional<MultiPlan> plan_multi(Device* device, const FusedProgram& program,
 
 void run_multi(const MultiPlan& p, const StreamContext& stream, void* const* inputs,
                void* const* outputs) {
-  const size_t per = static_cast<size_t>(p.inputs + p.outputs + 1);
+  const size_t per = static_cast<size_t>(p.inputs + p.outputs + kMultiTail);
   const size_t most = (static_cast<size_t>(p.words) - kMultiHead) / per;
   uint64_t words[kMultiWords];
   for (size_t first = 0; first < p.counts.size(); first += most) {
@@ -57,7 +59,8 @@ void run_multi(const MultiPlan& p, const StreamContext& stream, void* const* inp
     words[0] = p.flags;
     words[1] = 0;
     words[2] = guard_of(stream);
-    int64_t largest = 0;
+    words[3] = count;
+    unsigned blocks = 0;
     for (size_t g = 0; g < count; ++g) {
       uint64_t* to = words + kMultiHead + g * per;
       const size_t group = first + g;
@@ -69,14 +72,17 @@ void run_multi(const MultiPlan& p, const StreamContext& stream, void* const* inp
         *to++ = reinterpret_cast<uint64_t>(
             outputs[group * static_cast<size_t>(p.outputs) + static_cast<size_t>(o)]);
       }
-      *to = static_cast<uint64_t>(p.counts[group]);
-      largest = std::max(largest, p.counts[group]);
+      // Blocks of 256 threads with a vector each, of large groups with several.
+      const auto own = static_cast<unsigned>(std::min(
+          (p.counts[group] + 1023) / 1024, int64_t{16} * p.function.multiprocessors));
+      *to++ = static_cast<uint64_t>(p.counts[group]);
+      *to++ = blocks;
+      *to = own;
+      blocks += own;
     }
-    if (largest == 0) continue;
-    Grid grid = grid_for(p.function, (largest + 3) / 4);
-    grid.y = static_cast<unsigned>(count);
+    if (blocks == 0) continue;
     void* arguments[] = {words};
-    launch_raw(p.function, stream, grid, arguments);
+    launch_raw(p.function, stream, {.x = blocks}, arguments);
   }
 }
 

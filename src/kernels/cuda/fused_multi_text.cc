@@ -1,5 +1,6 @@
 // The text of one elementwise program over many groups of tensors (optimizer updates):
-// the pointers of all groups are among the words of the argument.
+// the pointers of all groups are among the words of the argument, with the blocks that
+// each has.
 #include <fmt/format.h>
 
 #include "kernels/cuda/elementwise_text.h"
@@ -18,8 +19,18 @@ std::string multi_text(const FusedProgram& p, uint32_t scalars, int words) {
   text += "extern \"C\" __global__ void __launch_bounds__(256) multi(const Args a) {\n";
   // Asked first and looked at last: meanwhile the inputs are on their way.
   text += "  const bool stop = stopped(a.w[2]);\n";
-  text += fmt::format("  const u64* g = a.w + {} + (i64)blockIdx.y * {};\n", kMultiHead,
-                      pointers + 1);
+  // The last group that begins at this block or before it.
+  text += fmt::format(
+      "  int group = 0;\n"
+      "  for (int end = (int)a.w[3]; end - group > 1;) {{\n"
+      "    const int middle = (group + end) / 2;\n"
+      "    if (a.w[{0} + middle * {1} + {2}] <= blockIdx.x) group = middle;\n"
+      "    else end = middle;\n"
+      "  }}\n"
+      "  const u64* g = a.w + {0} + group * {1};\n"
+      "  const i64 first = (i64)(blockIdx.x - g[{2}]) * 256 + threadIdx.x;\n"
+      "  const i64 step = (i64)g[{3}] * 256;\n",
+      kMultiHead, pointers + kMultiTail, pointers + 1, pointers + 2);
   text += "  int fail = 0;\n  u64 together = 0;\n";
   std::string body, stores;
   for (int32_t i = 0; i < p.num_inputs; ++i) {
@@ -57,7 +68,7 @@ std::string multi_text(const FusedProgram& p, uint32_t scalars, int words) {
     return inner;
   };
   text += fmt::format("  const i64 whole = together == 0 ? n / {} : 0;\n", lanes);
-  text += "  for (i64 j = global_thread(); j < whole; j += global_threads()) {\n";
+  text += "  for (i64 j = first; j < whole; j += step) {\n";
   for (int32_t i = 0; i < p.num_inputs; ++i) {
     if (scalar(i)) continue;
     text +=
@@ -76,7 +87,7 @@ std::string multi_text(const FusedProgram& p, uint32_t scalars, int words) {
                         type_text(p.dtype(p.outputs[k])), lanes, k);
   }
   text += fmt::format(
-      "  }}\n  for (i64 i = whole * {} + global_thread(); i < n; i += global_threads()) "
+      "  }}\n  for (i64 i = whole * {} + first; i < n; i += step) "
       "{{\n",
       lanes);
   text += loop(false) + "  }\n";

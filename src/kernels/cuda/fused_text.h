@@ -58,10 +58,12 @@ bool one_pass(const FusedProgram& program, const FusedForm& form);
 std::string fused_text(const FusedProgram& program, const FusedForm& form);
 
 inline constexpr int kMultiWords = 500;
-/// Words before the groups: flags, site, guard.
-inline constexpr int kMultiHead = 3;
+/// Words before the groups: flags, site, guard, number of groups.
+inline constexpr int kMultiHead = 4;
+/// Words of a group behind its pointers: elements, its first block, its blocks.
+inline constexpr int kMultiTail = 3;
 /// Elementwise over several groups at once: kernel `multi`. Each group has inputs,
-/// outputs and a count among the words; blockIdx.y is the group.
+/// outputs and its tail among the words, and as many blocks as it has work for.
 /// `words`: of the argument, at most kMultiWords.
 std::string multi_text(const FusedProgram& program, uint32_t scalars,
                        int words = kMultiWords);

@@ -123,7 +123,7 @@ ReducePlan plan_reduction(Device* device, const std::string& op, DType dtype,
     return rows ? outputs : (outputs + width - 1) / width;
   };
   const int64_t jobs = jobs_of(wide ? 32 * chunk : 32);
-  const int64_t least = rows ? 8192 : 64;  // elements of a part
+  const int64_t least = rows ? 8192 : 32;  // elements of a part
   const int64_t parts =
       jobs >= busy ? 1
                    : std::clamp<int64_t>(std::min(busy / jobs, count / least), 1, 1024);
@@ -143,7 +143,7 @@ ReducePlan plan_reduction(Device* device, const std::string& op, DType dtype,
     const bool many = outputs < 256;
     p.parts =
         find_function(device, op, source, many ? "reduce_many_parts" : "reduce_parts");
-    p.parts_grid = many ? Grid{.x = blocks(outputs)} : grid_for(p.parts, outputs);
+    p.parts_grid.x = blocks(many ? outputs : (outputs + 31) / 32);
     p.workspace_bytes =
         static_cast<size_t>(parts * outputs) * accumulator_bytes(op, dtype);
   }

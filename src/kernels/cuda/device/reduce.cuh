@@ -197,15 +197,29 @@ extern "C" __global__ void __launch_bounds__(256) reduce_columns(const Args a) {
   }
 }
 
-/// Puts the parts together, in order: a thread per output, or a block.
+/// Puts the parts together, in order: eight threads to an output, or a block.
 extern "C" __global__ void __launch_bounds__(256) reduce_parts(const Args a) {
+  __shared__ __align__(16) unsigned char space[256 * sizeof(A)];
+  A* const shares = (A*)space;
   const i64 outputs = (i64)a.w[4], parts = (i64)a.w[6];
   const A* partial = (const A*)a.w[3];
-  for (i64 o = global_thread(); o < outputs; o += global_threads()) {
-    A sum = partial[o];
+  const int column = threadIdx.x % 32, share = threadIdx.x / 32;
+  for (i64 first = (i64)blockIdx.x * 32; first < outputs; first += (i64)gridDim.x * 32) {
+    const i64 o = first + column;
+    A sum = initial();
+    if (o < outputs) {
 #pragma unroll 8
-    for (i64 k = 1; k < parts; ++k) sum = combine(sum, partial[k * outputs + o]);
-    finish(sum, (i64)a.w[5], (T*)a.w[1] + o, (T*)a.w[2] + o);
+      for (i64 k = share; k < parts; k += 8) {
+        sum = combine(sum, partial[k * outputs + o]);
+      }
+    }
+    shares[threadIdx.x] = sum;
+    __syncthreads();
+    if (share == 0 && o < outputs) {
+      for (int k = 1; k < 8; ++k) sum = combine(sum, shares[k * 32 + column]);
+      finish(sum, (i64)a.w[5], (T*)a.w[1] + o, (T*)a.w[2] + o);
+    }
+    __syncthreads();
   }
 }
 extern "C" __global__ void __launch_bounds__(256) reduce_many_parts(const Args a) {
