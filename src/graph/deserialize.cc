@@ -265,7 +265,8 @@ class Reader {
 
 }  // namespace
 
-Graph from_bytes(std::string_view bytes, const VariableLoader& variables) {
+Graph from_bytes(std::string_view bytes, const VariableLoader& variables,
+                 GraphRole role) {
   if (!bytes.starts_with(stored::kMagic)) damaged("it does not begin like a graph");
   const auto version = read_at<uint32_t>(bytes, 8);
   if (version != stored::kVersion) {
@@ -290,7 +291,7 @@ Graph from_bytes(std::string_view bytes, const VariableLoader& variables) {
     const json parsed = json::parse(header);
     const Reader reader(parsed, binary, variables);
     Graph graph = reader.read_graph(parsed.at("graph"), 0);
-    verify(graph);
+    verify(graph, role);
     return graph;
   } catch (const json::exception& e) {
     damaged(fmt::format("the header is not as expected ({})", e.what()));

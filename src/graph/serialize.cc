@@ -66,6 +66,7 @@ class Writer {
     put(bytes, hash_bytes(binary_, hash_bytes(text)));
     return bytes + text + binary_;
   }
+  const std::vector<Tensor>& handles() const { return handles_; }
 
  private:
   json graph_json(const Graph& graph) {
@@ -125,6 +126,7 @@ class Writer {
     const auto [found, added] =
         variable_of_.emplace(handle.impl()->id, variables_.size());
     if (added) {
+      handles_.push_back(handle);
       const VariableImpl& v = variable_of(handle);
       variables_.push_back({{"name", v.name},
                             {"dtype", dtype_name(v.dtype)},
@@ -164,10 +166,16 @@ class Writer {
   std::string binary_;
   std::unordered_map<uint64_t, size_t> constant_of_;  // tensor id → index
   std::unordered_map<uint64_t, size_t> variable_of_;
+  std::vector<Tensor> handles_;  // by index
 };
 
 }  // namespace
 
-std::string to_bytes(const Graph& graph) { return Writer().run(graph); }
+std::string to_bytes(const Graph& graph, std::vector<Tensor>* variables) {
+  Writer writer;
+  std::string bytes = writer.run(graph);
+  if (variables) *variables = writer.handles();
+  return bytes;
+}
 
 }  // namespace tandem

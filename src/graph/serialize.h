@@ -9,13 +9,16 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "graph/graph.h"
+#include "graph/verify.h"
 
 namespace tandem {
 
 /// Throws InvalidArgumentError for a constant that has no stored form (lists of tensors).
-std::string to_bytes(const Graph& graph);
+/// `variables`: gets the handles of its variables, in order of StoredVariable::index.
+std::string to_bytes(const Graph& graph, std::vector<Tensor>* variables = nullptr);
 
 /// A variable that a stored graph uses. Their contents are not part of the graph.
 struct StoredVariable {
@@ -30,6 +33,7 @@ using VariableLoader = std::function<Tensor(const StoredVariable&)>;
 /// Throws DataLossError for bytes that are damaged or were never a graph, and
 /// InvalidArgumentError for a graph that this build cannot hold: an unknown op or
 /// version, no variable or one of another dtype or shape.
-Graph from_bytes(std::string_view bytes, const VariableLoader& variables = nullptr);
+Graph from_bytes(std::string_view bytes, const VariableLoader& variables = nullptr,
+                 GraphRole role = GraphRole::kFunction);
 
 }  // namespace tandem

@@ -272,6 +272,8 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Graph& graph) { Verifier(graph, false).run(); }
+void verify(const Graph& graph, GraphRole role) {
+  Verifier(graph, role == GraphRole::kSubgraph).run();
+}
 
 }  // namespace tandem

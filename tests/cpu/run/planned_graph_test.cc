@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "device/runtime.h"
+#include "graph/equal.h"
+#include "plan/stored_plan.h"
 #include "run/executable.h"
 #include "run/graph_function.h"
 #include "support/random_graph.h"
@@ -101,6 +103,70 @@ TEST(PlannedGraphs, UnknownBatch) {
   for (uint64_t s = 0; s < programs(30); ++s) {
     check(first_seed() + 3000 + s, {.unknown_batch = true});
     if (HasFailure()) return;
+  }
+}
+
+void expect_equal(const PlannedGraph& a, const PlannedGraph& b) {
+  EXPECT_TRUE(a.plan == b.plan);
+  EXPECT_TRUE(equal(*a.graph, *b.graph)) << a.graph->dump() << b.graph->dump();
+  EXPECT_EQ(a.parameter_strips, b.parameter_strips);
+  ASSERT_EQ(a.variables.size(), b.variables.size());
+  for (size_t i = 0; i < a.variables.size(); ++i) {
+    EXPECT_TRUE(a.variables[i].is(b.variables[i]));
+  }
+  ASSERT_EQ(a.subplans.size(), b.subplans.size());
+  for (size_t i = 0; i < a.subplans.size(); ++i) {
+    ASSERT_EQ(a.subplans[i].size(), b.subplans[i].size());
+    for (size_t k = 0; k < a.subplans[i].size(); ++k) {
+      expect_equal(*a.subplans[i][k], *b.subplans[i][k]);
+    }
+  }
+}
+
+// Whole plans, with copies, branches, loops and variables: loaded back equal, and run.
+TEST(PlannedGraphs, StoredAndLoaded) {
+  int nested = 0;
+  for (uint64_t seed = first_seed() + 4000; seed < first_seed() + 4010; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomGraph program(seed, {});
+    std::mt19937_64 random(seed);
+    const Graph graph = scattered(program.graph(), random);
+    GraphFunction function(std::make_shared<const Graph>(graph),
+                           {.measure_kernels = false});
+    const auto planned = function.plan(program.arguments(), {.measure_kernels = false});
+    const std::string bytes = to_bytes(*planned);
+    Tensors variables;
+    to_bytes(*planned->graph, &variables);
+    const auto loaded = planned_from_bytes(bytes, [&](const StoredVariable& v) {
+      return variables.at(static_cast<size_t>(v.index));
+    });
+    expect_equal(*planned, *loaded);
+    EXPECT_EQ(to_bytes(*loaded), bytes);
+    for (const auto& list : planned->subplans) nested += !list.empty();
+    const auto run = [&](const Graph&, const Tensors& arguments) {
+      return Executable(loaded).run(arguments);
+    };
+    EXPECT_EQ(difference_of(program.run(graph, run), program.expected()), "")
+        << explain(*loaded);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(nested, 0);
+}
+
+TEST(PlannedGraphs, DamagedBytesAreRefused) {
+  const Tensor x = ones({4, 4});
+  const auto graph = testing::trace(
+      [](const Tensors& in) { return Tensors{matmul(exp(in[0]), in[0])}; }, {x});
+  GraphFunction function(graph, {.measure_kernels = false});
+  const std::string bytes = to_bytes(*function.plan({&x, 1}, {.measure_kernels = false}));
+  EXPECT_TRUE(planned_from_bytes(bytes));
+  for (size_t size = 0; size < bytes.size(); size += 37) {
+    EXPECT_THROW(planned_from_bytes(bytes.substr(0, size)), DataLossError) << size;
+  }
+  for (size_t at = 0; at < bytes.size(); at += 23) {
+    std::string flipped = bytes;
+    flipped[at] = static_cast<char>(flipped[at] ^ 4);
+    EXPECT_THROW(planned_from_bytes(flipped), DataLossError) << at;
   }
 }
 
