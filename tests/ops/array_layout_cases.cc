@@ -127,27 +127,33 @@ void add_repeat_cases(CaseList& cases) {
                      .inputs = {{.shape = in}, counts},
                      .attrs = attrs(AxisAttrs{axis}),
                      .dtypes = kMoved,
-                     .reference = moved(out, source)});
-    cases.push_back(
-        {.op = "RepeatGrad",
-         .name = name,
-         .inputs = {{.shape = out}, counts, {.shape = in}},
-         .attrs = attrs(AxisAttrs{axis}),
-         .dtypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16, DType::kInt64,
-                    DType::kComplex64},
-         .reference = [in, out, source](const std::vector<Ref>& given, DType) {
-           Ref r;
-           r.shape = in;
-           r.values.resize(static_cast<size_t>(in.num_elements()));
-           for (size_t i = 0; i < given[0].values.size(); ++i) {
-             r.values[position(in, source(coordinate(out, i)))] += given[0].values[i];
-           }
-           return std::vector<Ref>{r};
-         }});
+                     .reference = moved(out, source),
+                     .check_gradient = in.num_elements() < 1000});
+    cases.push_back({.op = "RepeatGrad",
+                     .name = name,
+                     .inputs = {{.shape = out}, counts, {.shape = in}},
+                     .attrs = attrs(AxisAttrs{axis}),
+                     .dtypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16,
+                                DType::kInt64, DType::kComplex64},
+                     .reference =
+                         [in, out, source](const std::vector<Ref>& given, DType) {
+                           Ref r;
+                           r.shape = in;
+                           r.values.resize(static_cast<size_t>(in.num_elements()));
+                           for (size_t i = 0; i < given[0].values.size(); ++i) {
+                             r.values[position(in, source(coordinate(out, i)))] +=
+                                 given[0].values[i];
+                           }
+                           return std::vector<Ref>{r};
+                         },
+                     .check_gradient = in.num_elements() < 1000});
   };
   repeat("scalar", {2, 3}, 1, {.shape = {}, .fixed = {3}, .dtype = DType::kInt32});
   repeat("vector", {3, 4}, 0, ints({2, 0, 3}));
   repeat("last", {2, 3}, -1, ints({1, 2, 4}, DType::kInt64));
+  std::vector<double> many;  // more counts than a GPU's kernel takes as arguments at once
+  for (int i = 0; i < 3200; ++i) many.push_back(i % 3);
+  repeat("many", {3200, 2}, 0, ints(many));
   repeat("none", {2, 3}, 0, ints({0}));
 }
 

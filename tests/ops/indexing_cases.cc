@@ -273,6 +273,13 @@ void add_unique_cases(CaseList& cases) {
                      .dtypes = dtypes,
                      .reference = unique_reference(0, counts)});
     cases.push_back({.op = op,
+                     .name = "many",
+                     .inputs = {{.shape = {2300},
+                                 .fixed = {3, 1, 9, 1, 7, 7, 2, 5, 12, 4, 11, 3, 6}}},
+                     .attrs = owned(UniqueAttrs{i64}),
+                     .dtypes = {i32, DType::kFloat16, DType::kUInt8, DType::kComplex128},
+                     .reference = unique_reference(0, counts)});
+    cases.push_back({.op = op,
                      .name = "empty",
                      .inputs = {{.shape = {0}}},
                      .attrs = owned(UniqueAttrs{i64}),
@@ -295,6 +302,12 @@ void add_unique_cases(CaseList& cases) {
                                 ints_in({-3})},
                      .dtypes = {i32, DType::kBool},
                      .reference = unique_reference(0, counts)});
+    cases.push_back(
+        {.op = v2,
+         .name = "columns",
+         .inputs = {{.shape = {2, 300, 2}, .low = 0, .high = 2}, ints_in({1})},
+         .dtypes = {i32, DType::kInt8},
+         .reference = unique_reference(1, counts)});
     cases.push_back({.op = v2,
                      .name = "flat",
                      .inputs = {repeated, {.shape = {0}, .dtype = i64}},
@@ -303,7 +316,62 @@ void add_unique_cases(CaseList& cases) {
   }
 }
 
+// Rows of data by the list that partitions names.
+OpCase partition_case(std::string name, int64_t rows, int64_t width, int64_t lists) {
+  return {
+      .op = "DynamicPartition",
+      .name = std::move(name),
+      .inputs = {{.shape = {rows, width}}, index_in({rows}, static_cast<double>(lists))},
+      .attrs = owned(DynamicPartitionAttrs{lists}),
+      .dtypes = {DType::kFloat32, DType::kUInt8, DType::kComplex128},
+      .reference = [lists, width](const std::vector<Ref>& in, DType) -> std::vector<Ref> {
+        std::vector<Ref> out(static_cast<size_t>(lists));
+        const auto row = static_cast<size_t>(width);
+        for (size_t i = 0; i < in[1].values.size(); ++i) {
+          auto& values = out[static_cast<size_t>(int_at(in[1], i))].values;
+          for (size_t k = 0; k < row; ++k) {
+            values.push_back(in[0].values[i * row + k]);
+          }
+        }
+        for (Ref& r : out) {
+          r.shape = {static_cast<int64_t>(r.values.size()) / width, width};
+        }
+        return out;
+      },
+      .check_gradient = false};
+}
+// The last of equal indices wins; rows without one are zero.
+OpCase stitch_case() {
+  return {.op = "DynamicStitch",
+          .name = "many",
+          .inputs = {index_in({700}, 900),
+                     index_in({20, 30}, 1500),
+                     {.shape = {700, 4}},
+                     {.shape = {20, 30, 4}}},
+          .dtypes = {DType::kFloat32, DType::kInt8, DType::kComplex64},
+          .reference = [](const std::vector<Ref>& in, DType) -> std::vector<Ref> {
+            int64_t rows = 0;
+            for (size_t list : {0, 1}) {
+              for (size_t i = 0; i < in[list].values.size(); ++i) {
+                rows = std::max(rows, int_at(in[list], i) + 1);
+              }
+            }
+            Ref out = zeros_of({rows, 4});
+            for (size_t list : {0, 1}) {
+              for (size_t i = 0; i < 4 * in[list].values.size(); ++i) {
+                const auto to = static_cast<size_t>(int_at(in[list], i / 4));
+                out.values[to * 4 + i % 4] = in[2 + list].values[i];
+              }
+            }
+            return {out};
+          },
+          .check_gradient = false};
+}
+
 void add_partition_cases(CaseList& cases) {
+  cases.push_back(partition_case("many rows", 5000, 4, 7));
+  cases.push_back(partition_case("many lists", 2500, 1, 300));
+  cases.push_back(stitch_case());
   cases.push_back(
       {.op = "DynamicPartition",
        .inputs = {{.shape = {6, 2}}, ints_in({2, 0, 2, 0, 3, 2})},
@@ -393,6 +461,9 @@ void add_indexing_cases(CaseList& cases) {
   cases.push_back(where_case("vector", {.shape = {40}, .low = 0, .high = 2}));
   cases.push_back(
       where_case("cube", {.shape = {3, 4, 5}, .fixed = {0, 1, -0.0, 2, 0, 0, 1}}));
+  cases.push_back(where_case(
+      "tiles",
+      {.shape = {70, 61}, .fixed = {0, 1, -0.0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 1, 1, 0}}));
   cases.push_back(where_case("none", {.shape = {3, 4}, .fixed = {0}}));
   cases.push_back(where_case("empty", {.shape = {0, 4}}));
 

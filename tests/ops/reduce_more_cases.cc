@@ -224,6 +224,29 @@ void add_count_cases(CaseList& cases) {
            return std::vector<Ref>{r};
          }});
   }
+  // Bins that fit into a block's memory on a GPU, and bins that do not.
+  for (int64_t bins : {50, 20000}) {
+    cases.push_back({.op = "DenseBincount",
+                     .name = "many",
+                     .inputs = {{.shape = {30000},
+                                 .low = 0,
+                                 .high = static_cast<double>(bins) * 1.1,
+                                 .dtype = DType::kInt64},
+                                ints({static_cast<double>(bins)}, {}, DType::kInt64),
+                                {.shape = {30000}, .low = 0, .high = 5}},
+                     .attrs = make(BincountAttrs{}),
+                     .dtypes = types,
+                     .reference =
+                         [bins](const std::vector<Ref>& in, DType) {
+                           Ref r{Shape{bins}, Values(static_cast<size_t>(bins)), {}};
+                           for (size_t i = 0; i < in[0].values.size(); ++i) {
+                             const auto bin = static_cast<size_t>(in[0].re(i));
+                             if (bin < r.values.size()) r.values[bin] += in[2].values[i];
+                           }
+                           return std::vector<Ref>{r};
+                         },
+                     .check_gradient = false});
+  }
   for (int64_t n : {0, 50, 70000}) {
     for (DType out : {DType::kInt32, DType::kInt64}) {
       cases.push_back({.op = "HistogramFixedWidth",

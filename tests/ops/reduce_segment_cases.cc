@@ -122,14 +122,20 @@ void add_sorted(CaseList& cases) {
     std::vector<double> ids;
     DType dtype = DType::kInt32;
   };
+  std::vector<double> stairs, two;  // many short segments, and two long ones
+  for (int i = 0; i < 300; ++i) stairs.push_back(i / 9);
+  for (int i = 0; i < 1200; ++i) two.push_back(i < 500 ? 0 : 2);
   const Variant variants[] = {{"vector", {5}, {0, 0, 1, 1, 1}},
                               {"gap", {5, 3}, {0, 0, 2, 3, 3}},
                               {"wide_ids", {4, 2, 3}, {1, 1, 1, 4}, DType::kInt64},
                               {"wide_rows", {4, 1030}, {0, 0, 0, 1}},
+                              {"stairs", {300, 5}, stairs},
+                              {"two", {1200}, two, DType::kInt64},
                               {"empty", {0, 2}, {}}};
   for (const auto& [op, kind] : ops) {
     const bool extreme = kind == Kind::kMin || kind == Kind::kMax;
     for (const Variant& v : variants) {
+      if (kind == Kind::kProd && v.ids.size() == two.size()) continue;  // too large
       Shape tail = v.shape;
       tail.erase(0);
       const Kind k = kind;
@@ -152,6 +158,7 @@ void add_sorted(CaseList& cases) {
                  return std::vector<Ref>{r};
                }};
       if (v.shape.num_elements() > 1000) c.dtypes = {DType::kFloat32, DType::kFloat16};
+      c.check_gradient = v.ids.size() < 100;
       cases.push_back(c);
     }
   }

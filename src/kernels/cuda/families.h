@@ -46,6 +46,7 @@ void register_image_resize(Kernels& kernels);
 void register_image_suppress(Kernels& kernels);
 void register_int_product(Kernels& kernels);
 void register_layer_norm(Kernels& kernels);
+void register_invert(Kernels& kernels);
 void register_linalg(Kernels& kernels);
 void register_make(Kernels& kernels);
 void register_matmul(Kernels& kernels);

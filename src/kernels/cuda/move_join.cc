@@ -84,6 +84,25 @@ void launch_cut(const PartsPlan& p, const LaunchArgs& a) {
   }
 }
 
+// ---- IndexedSlicesConcat
+// ---------------------------------------------------------------------
+struct SlicesPlan {
+  StridedCopy copies[4];  // of the inputs, each into its half of an output
+};
+SlicesPlan prepare_slices(const Signature& s) {
+  const auto copy = [&](int input, int before) {
+    const int64_t n = s.in(input).shape.num_elements();
+    const int64_t at = before < 0 ? 0 : s.in(before).shape.num_elements();
+    return StridedCopy::flat(s.device, element_of(s.in(input)), n, 0, at);
+  };
+  return {{copy(0, -1), copy(1, -1), copy(2, 0), copy(3, 1)}};
+}
+bool same_indices(const Signature& s) { return s.in(1).dtype == s.in(3).dtype; }
+void launch_slices(const SlicesPlan& p, const LaunchArgs& a) {
+  for (int i = 0; i < 4; ++i)
+    p.copies[i].run(*a.stream, a.in<void>(i), a.out<void>(i % 2));
+}
+
 }  // namespace
 
 void register_move_joins(Kernels& kernels) {
@@ -94,6 +113,8 @@ void register_move_joins(Kernels& kernels) {
   kernels.add(make_kernel<prepare_split_v, launch_cut>("SplitV", "cuda.split_v", kPlain));
   kernels.add(make_kernel<prepare_split_like, launch_cut>("SplitLike", "cuda.split_like",
                                                           kPlain));
+  kernels.add(make_kernel<prepare_slices, launch_slices>(
+      "IndexedSlicesConcat", "cuda.slices_concat", kPlain, same_indices));
   kernels.add(make_kernel<prepare_unpack, launch_cut>("Unpack", "cuda.unpack", kPlain));
 }
 

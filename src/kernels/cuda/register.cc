@@ -39,6 +39,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_image_suppress(kernels);
   register_int_product(kernels);
   register_layer_norm(kernels);
+  register_invert(kernels);
   register_linalg(kernels);
   register_make(kernels);
   register_small_product(kernels);  // before matmul: the default where it fits

@@ -12,6 +12,7 @@ namespace tandem::cuda {
 std::string bincount_text(DType values, DType bins);
 std::string blocks_text(size_t element, int spatial, bool wide_index);
 std::string histogram_text(DType values, DType bins);
+std::string invert_text(DType index);
 std::string mirror_text(const char* type, int rank, bool wide_index, bool fold);
 std::string partition_text();
 std::string repeat_text(size_t element);
@@ -47,6 +48,8 @@ TEST_P(DataTexts, MovesCompile) {
 }
 
 TEST_P(DataTexts, CountsCompile) {
+  expect_compiles("invert", invert_text(DType::kInt32));
+  expect_compiles("invert", invert_text(DType::kInt64));
   for (DType bins : {DType::kInt32, DType::kInt64, DType::kFloat32, DType::kFloat64}) {
     expect_compiles("bincount", bincount_text(DType::kInt64, bins));
     expect_compiles("histogram", histogram_text(bins, DType::kInt64));
@@ -57,8 +60,7 @@ TEST_P(DataTexts, CountsCompile) {
 TEST_P(DataTexts, SizesFromContentsCompile) {
   for (size_t element : {1, 2, 4, 8, 16}) expect_compiles("stitch", stitch_text(element));
   expect_compiles("partition", partition_text());
-  for (DType t : {DType::kBool, DType::kFloat16, DType::kInt32, DType::kComplex64,
-                  DType::kComplex128}) {
+  for (DType t : {DType::kBool, DType::kFloat16, DType::kComplex128}) {
     expect_compiles("where", where_text(t, static_cast<int>(dtype_size(t) % 4)));
     expect_compiles("unique", slices_text(t, DType::kInt64, "unique.cuh"));
     expect_compiles("diff", slices_text(t, DType::kInt32, "list_diff.cuh"));
