@@ -287,7 +287,9 @@ def environment(arguments):
 def python_workers(command, arguments, script, peers, peer_settings):
     """Workers that are the same script with another --library each: Tandem's, the peers', Tandem's again."""
     tandem = [arguments.python, *script, "--library", "tandem"]
-    package = {"PYTHONPATH": str(arguments.tandem)}
+    # Keras may lie where PYTHONPATH says, on a machine without package registries.
+    paths = [str(arguments.tandem), *filter(None, [os.environ.get("PYTHONPATH")])]
+    package = {"PYTHONPATH": os.pathsep.join(paths)}
     workers = [Worker("tandem", tandem, package)]
     python = environment(arguments) / "bin/python" if arguments.peers else None
     for name in arguments.peers:

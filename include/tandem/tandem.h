@@ -8,6 +8,7 @@
 #include "tandem/function.h"
 #include "tandem/gradient.h"
 #include "tandem/ops.h"
+#include "tandem/precision.h"
 #include "tandem/print.h"
 #include "tandem/record.h"
 #include "tandem/shape.h"

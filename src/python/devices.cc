@@ -11,6 +11,7 @@
 #include "python/errors.h"
 #include "run/eager.h"
 #include "tandem/device.h"
+#include "tandem/precision.h"
 
 namespace tandem::python {
 
@@ -168,6 +169,9 @@ void bind_devices(nb::module_& m) {
   c.def(
       "reset_memory_stats", [](const std::string& d) { config::reset_memory_stats(d); },
       nb::arg("device"));
+  m.def("enable_tensor_float_32_execution", config::enable_tensor_float_32_execution,
+        nb::arg("enabled"));
+  m.def("tensor_float_32_execution_enabled", config::tensor_float_32_execution_enabled);
   m.def(
       "synchronize",
       [] {

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "device/runtime.h"
 #include "tandem/device.h"
+#include "tandem/precision.h"
 #include "tensor/variable_impl.h"
 
 namespace tandem {
@@ -21,9 +22,11 @@ const Shape& resource_shape(const VariableImpl& v, const InputDef& def) {
 
 // Appends what the plan may depend on; false when the call cannot be cached.
 bool build_key(const CallInputs& call, bool single_thread, KeyWords& key) {
-  const uint64_t flags = static_cast<uint64_t>(single_thread) |
-                         static_cast<uint64_t>(config::get_soft_device_placement()) << 1 |
-                         static_cast<uint64_t>(config::op_determinism_enabled()) << 2;
+  const uint64_t flags =
+      static_cast<uint64_t>(single_thread) |
+      static_cast<uint64_t>(config::get_soft_device_placement()) << 1 |
+      static_cast<uint64_t>(config::op_determinism_enabled()) << 2 |
+      static_cast<uint64_t>(config::tensor_float_32_execution_enabled()) << 3;
   key.push_back(static_cast<uint64_t>(call.op->id) | call.tensors.size() << 20 |
                 flags << 60);
   key.push_back(call.resource_device

@@ -20,6 +20,7 @@
 #include "run/stages.h"
 #include "run/tape.h"
 #include "tandem/device.h"
+#include "tandem/precision.h"
 #include "tensor/tensor_list.h"
 #include "tensor/variable_impl.h"
 #include "tensor/variable_scope.h"
@@ -162,6 +163,7 @@ struct GraphFunction::Key {
   std::vector<ArgumentKey> arguments;
   std::vector<Shape> variable_shapes;
   bool deterministic = false;
+  bool rounded_products = false;  // tandem/precision.h
   int threads = 0;
   CopyPolicy copies = CopyPolicy::kSilent;
 };
@@ -189,6 +191,7 @@ struct GraphFunction::Compiled {
 bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
                                    const GraphFunction& f) const {
   if (key.deterministic != config::op_determinism_enabled()) return false;
+  if (key.rounded_products != config::tensor_float_32_execution_enabled()) return false;
   if (key.threads != Runtime::get().cpu().team()->threads()) return false;
   if (copies && key.copies != config::get_device_policy()) return false;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -278,6 +281,7 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
   }
   Key key;
   key.deterministic = config::op_determinism_enabled();
+  key.rounded_products = config::tensor_float_32_execution_enabled();
   key.threads = Runtime::get().cpu().team()->threads();
   key.copies = config::get_device_policy();
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -2,7 +2,9 @@
 
 import logging
 
-_KEPT = {"options": {}, "jit": "", "tf32": True, "synchronous": True}
+from tandem import _core
+
+_KEPT = {"options": {}, "jit": "", "synchronous": True}
 
 
 def get_experimental_options():
@@ -27,12 +29,12 @@ def set_jit(enabled):
 
 def enable_tensor_float_32_execution(enabled):
     """Whether products may round their factors to 10 bits on a GPU that can."""
-    _KEPT["tf32"] = bool(enabled)
+    _core.enable_tensor_float_32_execution(bool(enabled))
 
 
 def tensor_float_32_execution_enabled():
-    """What was last asked for."""
-    return _KEPT["tf32"]
+    """Whether they may; True unless TANDEM_TF32=0 or enable_tensor_float_32_execution(False) said otherwise."""
+    return _core.tensor_float_32_execution_enabled()
 
 
 def get_synchronous_execution():

@@ -2,15 +2,12 @@
 
 #include <complex>
 
-#include "base/flags.h"
 #include "tandem/error.h"
+#include "tandem/precision.h"
 
 namespace tandem::cuda {
 
-bool tf32_allowed() {
-  static const bool allowed = env_bool("TANDEM_TF32", true);
-  return allowed;
-}
+bool tf32_allowed() { return config::tensor_float_32_execution_enabled(); }
 
 bool tile_tensor_cores(const CudaDevice& device, DType dtype) {
   constexpr int kFirst = 80;  // compute capability 8.0
