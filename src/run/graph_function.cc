@@ -246,8 +246,8 @@ std::vector<Tensor> GraphFunction::Compiled::run_parts(
 GraphFunction::GraphFunction(GraphPtr graph, GraphFunctionOptions options)
     : made_(find_made(*graph)), graph_(callable(std::move(graph))), options_(options) {
   // What nobody needs decides nothing: a range whose numbers a loop counts, for one.
-  value_matters_ = find_deciding_parameters(
-      options_.optimize ? remove_dead_nodes(*graph_) : *graph_);
+  value_matters_ =
+      find_deciding_parameters(options_.optimize ? remove_dead_nodes(*graph_) : *graph_);
   lists_ = find_lists(*graph_);
   std::vector<VariableImpl*> variables;
   for (const Node& n : graph_->nodes()) {

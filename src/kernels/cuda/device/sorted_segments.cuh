@@ -1,8 +1,8 @@
 // Segments of rows that lie together, each reduced to one row: x [outer, n, inner] to
 // [outer, segments, inner]. A reducer (reducers.cuh) X (the type of
-// ids) and R (that of row numbers) come before this text. Where a segment begins is found in the sorted ids, read
-// from `starts`, or a multiple of `times`. How work is cut depends on sizes alone: the
-// same bits every time.
+// ids) and R (that of row numbers) come before this text. Where a segment begins is found
+// in the sorted ids, read from `starts`, or a multiple of `times`. How work is cut
+// depends on sizes alone: the same bits every time.
 struct SegmentArgs {
   const T* x;
   T* out;
@@ -27,8 +27,8 @@ inline i64 first_of(const X* ids, i64 n, i64 id) {
   return low;
 }
 
-extern "C" __global__ void __launch_bounds__(256) reduce_segments(const SegmentArgs a,
-                                                                  i64 count) {
+extern "C" __global__ void __launch_bounds__(256)
+    reduce_segments(const SegmentArgs a, i64 count) {
   __shared__ __align__(16) unsigned char space[256 * sizeof(A)];
   A* const partial = (A*)space;
   const int width = (int)a.width, height = (int)a.height, group = width * height;
