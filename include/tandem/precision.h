@@ -1,4 +1,4 @@
-// How exact products of float32 are on devices with a faster, rounded form of them.
+// How exact products of float32 are on a GPU. One setting for a process; any thread.
 #pragma once
 
 namespace tandem::config {

@@ -252,9 +252,9 @@ class Reader {
     n.max_iterations = j.value("max_iterations", int64_t{-1});
     n.device = j.value("device", std::string());
     if (const auto v = j.find("location"); v != j.end()) {
-      n.location = std::make_shared<const SourceLocation>(
-          SourceLocation{v->at("file").get<std::string>(), v->at("line").get<int>(),
-                         v->at("function").get<std::string>()});
+      n.location = std::make_shared<const SourceLocation>(SourceLocation{
+          v->at("file").get<std::string>(), std::max(v->at("line").get<int>(), 0),
+          v->at("function").get<std::string>()});
     }
     return n;
   }

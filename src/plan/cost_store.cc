@@ -11,6 +11,7 @@
 
 #include "base/flags.h"
 #include "base/log.h"
+#include "tandem/precision.h"
 
 namespace tandem {
 
@@ -130,8 +131,9 @@ std::string cost_key(const Signature& s, const std::string& kernel) {
       fmt::format("{}|{}|{}|t{}", machine_name(), kernel, s.op->name, s.threads);
   if (s.device && s.device->platform() != kHostPlatform) {
     // Models of one platform differ in how much memory they have.
-    key += fmt::format("|{} {}", platform_name(s.device->platform()),
-                       s.device->allocator().info().limit);
+    key += fmt::format("|{} {}{}", platform_name(s.device->platform()),
+                       s.device->allocator().info().limit,
+                       config::tensor_float_32_execution_enabled() ? "" : " exact");
   }
   if (s.attrs.data) key += "|" + s.attrs.type->to_json(s.attrs.data);
   for (const TensorInfo& t : s.inputs) {

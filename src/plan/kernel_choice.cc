@@ -225,7 +225,13 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure) {
                           timed[i].us);
   }
   Timed& chosen = timed[best];
-  if (!chosen.prepared) chosen.prepared = chosen.kernel->prepare(s);
+  try {
+    if (!chosen.prepared) chosen.prepared = chosen.kernel->prepare(s);
+  } catch (const Error&) {
+    // Its time was stored with another version of a library: the default serves.
+    if (chosen.kernel == list[0]) throw;
+    return {list[0], list[0]->prepare(s), "default: " + chosen.kernel->id + " refused"};
+  }
   return {chosen.kernel, chosen.prepared,
           fmt::format("{} {:.1f} µs ({})", stored ? "stored" : "measured", chosen.us,
                       others)};

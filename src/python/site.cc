@@ -1,5 +1,6 @@
 #include "python/site.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -80,7 +81,7 @@ File& file_of(PyObject* name) {
 Location location_of(PyCodeObject* code, PyFrameObject* frame) {
   File& file = file_of(code->co_filename);
   if (file.skipped) return nullptr;
-  const int line = PyFrame_GetLineNumber(frame);
+  const int line = std::max(PyFrame_GetLineNumber(frame), 0);  // -1: code without lines
   const auto found = file.lines.find(line);
   if (found != file.lines.end()) return found->second;
   if (file.generated) return nullptr;

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <ctime>
+#include <string>
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -34,6 +35,9 @@ bool lock_within_a_period(VariableLock& lock, VariableHold::Mode mode) {
   const int result = mode == VariableHold::Mode::kExclusive
                          ? pthread_rwlock_timedwrlock(mutex, &until)
                          : pthread_rwlock_timedrdlock(mutex, &until);
+  if (result != 0 && result != ETIMEDOUT) {
+    throw InternalError("waiting for a variable: error " + std::to_string(result));
+  }
   return result == 0;
 }
 
@@ -83,12 +87,10 @@ void wait_for_lock(VariableLock& lock, VariableHold::Mode mode,
 
 void throw_held_by_caller(const VariableImpl& variable) {
   throw FailedPreconditionError(fmt::format(
-      "Variable '{}' is held by the compiled function that waits for this call, and "
-      "until "
-      "that function ends. A function that a dataset runs cannot use a variable together "
-      "with the function that iterates over it when one of them writes: iterate outside "
-      "of "
-      "the compiled function, or write the variable there instead of in the dataset.",
+      "Variable '{}' is held by the compiled function that waits for this call until it "
+      "ends. A function that a dataset runs cannot use a variable together with the "
+      "function that iterates over it when one of them writes: iterate outside of the "
+      "compiled function, or write the variable there instead of in the dataset.",
       variable.name));
 }
 

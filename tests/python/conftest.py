@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import textwrap
@@ -17,6 +18,11 @@ if str(PACKAGE) not in sys.path:
 PATHS = os.pathsep.join([str(PACKAGE), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
+def heed_interrupts():
+    """In a new process: Ctrl-C means what it means to a program in a terminal. Shells let their jobs ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def run_python(tmp_path):
     """Runs a program in a process of its own and returns (status, stdout, stderr)."""
@@ -28,6 +34,7 @@ def run_python(tmp_path):
         result = subprocess.run(
             command,
             env={**os.environ, "PYTHONPATH": PATHS, **(env or {})},
+            preexec_fn=heed_interrupts,
             capture_output=True,
             text=True,
             timeout=240,

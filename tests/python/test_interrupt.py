@@ -12,7 +12,7 @@ import textwrap
 import time
 
 import pytest
-from conftest import PATHS
+from conftest import PATHS, heed_interrupts
 
 PRELUDE = """
     import sys
@@ -40,6 +40,7 @@ def interrupt(tmp_path, code, *, gpus=0, command=(), after=0.5):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
     try:
         for line in child.stdout:

@@ -115,7 +115,7 @@ std::vector<DnnDescriptor> proposals(const DnnDescriptor& graph, const DnnTarget
   check_dnn(api.get(d.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                     count, &count, raw.data()),
             "asking cuDNN for engines");
-  list.resize(static_cast<size_t>(count));
+  list.resize(std::min(list.size(), static_cast<size_t>(count)));
   return list;
 }
 
@@ -130,6 +130,8 @@ bool keeps_to(const DnnDescriptor& config, const DnnRules& rules) {
   check_dnn(cudnn().get(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                         CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes),
             "asking cuDNN about an engine");
+  // How many there are, which may be more than this header knows of and were written.
+  count = std::min<int64_t>(count, CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   if (rules.tensor_cores_only &&
       std::find(notes, notes + count, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) ==
           notes + count) {
@@ -210,7 +212,9 @@ std::shared_ptr<const DnnPlan> find_plan(
   device.activate();
   std::shared_ptr<const DnnPlan> plan;
   try {
-    plan = build({.handle = cudnn_handle(device).handle});
+    CudnnHandle& handle = cudnn_handle(device);
+    const std::lock_guard use(handle.mutex);
+    plan = build({.handle = handle.handle});
   } catch (const InternalError&) {
     return nullptr;  // the library does not take this graph, or not this GPU
   }
