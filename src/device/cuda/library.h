@@ -7,6 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
+
+#include "tandem/error.h"
+
 namespace tandem::cuda {
 
 /// Loads `name` ("libnvrtc.so.13"); null when no place has it.
@@ -23,5 +27,21 @@ inline constexpr const char* kNeededLibraries[] = {"libnvrtc.so.13", "libcublasL
 /// "" when all of them can be loaded, else one line that names the first one missing,
 /// with a remedy.
 std::string missing_library(std::span<const char* const> names = kNeededLibraries);
+
+/// Sets `function` to the library's of that name; false, and null, where it has none.
+template <class F>
+bool find_symbol(void* library, const std::string& name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name.c_str()));
+  return function != nullptr;
+}
+/// The same of a library that was loaded as `file`; throws UnavailableError where it has
+/// none.
+template <class F>
+void need_symbol(void* library, const std::string& file, const std::string& name,
+                 F& function) {
+  if (!find_symbol(library, name, function)) {
+    throw UnavailableError(file + " has no " + name);
+  }
+}
 
 }  // namespace tandem::cuda

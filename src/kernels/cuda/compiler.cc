@@ -37,15 +37,16 @@ struct NvrtcApi {
   std::vector<int> known;
 };
 
+constexpr const char* kLibrary = "libnvrtc.so.13";
+
 template <class F>
 void load(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  if (!function) throw UnavailableError(std::string("libnvrtc.so.13 has no ") + name);
+  need_symbol(library, kLibrary, name, function);
 }
 
 const NvrtcApi& nvrtc() {
   static const NvrtcApi* const loaded = [] {
-    void* library = open_library("libnvrtc.so.13");
+    void* library = open_library(kLibrary);
     if (!library) throw UnavailableError(missing_library());
     auto api = std::make_unique<NvrtcApi>();
     load(library, "nvrtcVersion", api->version);

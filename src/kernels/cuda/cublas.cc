@@ -3,25 +3,24 @@
 #include <map>
 #include <mutex>
 
-#include <dlfcn.h>
-
 #include "device/cuda/library.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
 namespace {
 
+constexpr const char* kLibrary = "libcublasLt.so.13";
+
 template <class F>
 void load(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  if (!function) throw UnavailableError(std::string("libcublasLt.so.13 has no ") + name);
+  need_symbol(library, kLibrary, name, function);
 }
 
 }  // namespace
 
 const CublasApi& cublas() {
   static const CublasApi* const loaded = [] {
-    void* library = open_library("libcublasLt.so.13");
+    void* library = open_library(kLibrary);
     if (!library) throw UnavailableError(missing_library());
     auto api = std::make_unique<CublasApi>();
     load(library, "cublasLtCreate", api->create);

@@ -3,22 +3,11 @@
 #include <map>
 #include <memory>
 
-#include <dlfcn.h>
-
 #include "base/flags.h"
 #include "device/cuda/library.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
-namespace {
-
-template <class F>
-void load(void* library, const std::string& file, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  if (!function) throw UnavailableError(file + " has no " + name);
-}
-
-}  // namespace
 
 CudnnApi load_cudnn(const std::string& file) {
   void* library = open_library(file);
@@ -29,18 +18,18 @@ CudnnApi load_cudnn(const std::string& file) {
   }
   CudnnApi api;
   decltype(&::cudnnGetVersion) version = nullptr;
-  load(library, file, "cudnnGetVersion", version);
+  need_symbol(library, file, "cudnnGetVersion", version);
   api.version = version();
-  load(library, file, "cudnnCreate", api.create);
-  load(library, file, "cudnnSetStream", api.set_stream);
-  load(library, file, "cudnnGetErrorString", api.status_text);
-  load(library, file, "cudnnGetLastErrorString", api.last_error);
-  load(library, file, "cudnnBackendCreateDescriptor", api.make);
-  load(library, file, "cudnnBackendDestroyDescriptor", api.destroy);
-  load(library, file, "cudnnBackendSetAttribute", api.set);
-  load(library, file, "cudnnBackendGetAttribute", api.get);
-  load(library, file, "cudnnBackendFinalize", api.finalize);
-  load(library, file, "cudnnBackendExecute", api.execute);
+  need_symbol(library, file, "cudnnCreate", api.create);
+  need_symbol(library, file, "cudnnSetStream", api.set_stream);
+  need_symbol(library, file, "cudnnGetErrorString", api.status_text);
+  need_symbol(library, file, "cudnnGetLastErrorString", api.last_error);
+  need_symbol(library, file, "cudnnBackendCreateDescriptor", api.make);
+  need_symbol(library, file, "cudnnBackendDestroyDescriptor", api.destroy);
+  need_symbol(library, file, "cudnnBackendSetAttribute", api.set);
+  need_symbol(library, file, "cudnnBackendGetAttribute", api.get);
+  need_symbol(library, file, "cudnnBackendFinalize", api.finalize);
+  need_symbol(library, file, "cudnnBackendExecute", api.execute);
   return api;
 }
 

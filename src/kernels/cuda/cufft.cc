@@ -3,21 +3,10 @@
 #include <memory>
 #include <string>
 
-#include <dlfcn.h>
-
 #include "device/cuda/library.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
-namespace {
-
-template <class F>
-bool load(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  return function != nullptr;
-}
-
-}  // namespace
 
 const CufftApi* cufft() {
   static const CufftApi* const loaded = []() -> const CufftApi* {
@@ -25,18 +14,18 @@ const CufftApi* cufft() {
     if (!library) return nullptr;
     auto api = std::make_unique<CufftApi>();
     const bool complete =
-        load(library, "cufftCreate", api->create) &&
-        load(library, "cufftDestroy", api->destroy) &&
-        load(library, "cufftSetAutoAllocation", api->set_auto_allocation) &&
-        load(library, "cufftMakePlanMany64", api->make_plan_many) &&
-        load(library, "cufftSetWorkArea", api->set_work_area) &&
-        load(library, "cufftSetStream", api->set_stream) &&
-        load(library, "cufftExecC2C", api->exec_c2c) &&
-        load(library, "cufftExecZ2Z", api->exec_z2z) &&
-        load(library, "cufftExecR2C", api->exec_r2c) &&
-        load(library, "cufftExecD2Z", api->exec_d2z) &&
-        load(library, "cufftExecC2R", api->exec_c2r) &&
-        load(library, "cufftExecZ2D", api->exec_z2d);
+        find_symbol(library, "cufftCreate", api->create) &&
+        find_symbol(library, "cufftDestroy", api->destroy) &&
+        find_symbol(library, "cufftSetAutoAllocation", api->set_auto_allocation) &&
+        find_symbol(library, "cufftMakePlanMany64", api->make_plan_many) &&
+        find_symbol(library, "cufftSetWorkArea", api->set_work_area) &&
+        find_symbol(library, "cufftSetStream", api->set_stream) &&
+        find_symbol(library, "cufftExecC2C", api->exec_c2c) &&
+        find_symbol(library, "cufftExecZ2Z", api->exec_z2z) &&
+        find_symbol(library, "cufftExecR2C", api->exec_r2c) &&
+        find_symbol(library, "cufftExecD2Z", api->exec_d2z) &&
+        find_symbol(library, "cufftExecC2R", api->exec_c2r) &&
+        find_symbol(library, "cufftExecZ2D", api->exec_z2d);
     return complete ? api.release() : nullptr;
   }();
   return loaded;

@@ -4,8 +4,6 @@
 #include <memory>
 #include <string>
 
-#include <dlfcn.h>
-
 #include "device/cuda/library.h"
 #include "tandem/error.h"
 
@@ -49,8 +47,7 @@ struct Loader {
 
   template <class F>
   void operator()(const std::string& name, F& function) {
-    function = reinterpret_cast<F>(dlsym(library, ("cusolverDn" + name).c_str()));
-    complete = complete && function;
+    complete = find_symbol(library, "cusolverDn" + name, function) && complete;
   }
   template <class T>
   void all(const std::string& letter, SolverFunctions<T>& f) {
