@@ -114,7 +114,7 @@ def measure_cases(cases, workers, rounds, budget_ms, evaluate):
         problems += failed
         if {"tandem", "tandem again"} <= {name for name, _ in runs}:
             rows.append(evaluate(case, runs))
-        show_progress(len(rows), len(cases), case)
+        show_progress(len(rows), len(cases), case, runs)
     return rows, problems
 
 
@@ -308,9 +308,13 @@ def print_start(workers, rounds):
     return load
 
 
-def show_progress(done, of, case):
+def show_progress(done, of, case, runs):
+    """Of a run that is cut short, what was measured can be read in its log."""
     if sys.stderr.isatty():
         print(f"\r{done}/{of} {case:<30}", end="", file=sys.stderr, flush=True)
+        return
+    medians = {name: duration(statistics.median(s.total)) for name, s in fastest_forms(runs).items()}
+    print(f"{done}/{of} {case}: {', '.join(f'{name} {median}' for name, median in medians.items())}", file=sys.stderr, flush=True)
 
 
 def write_report(command, arguments, workers, load, rows, verdicts, problems, **more):

@@ -7,7 +7,9 @@ progress bar; times are per step.
 """
 
 import argparse
+import faulthandler
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -16,6 +18,7 @@ parser.add_argument("--library", required=True)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="gpu: whatever the library chooses itself")
 arguments = parser.parse_args()
+faulthandler.register(signal.SIGTERM, chain=True)  # a run that is cut short says what it was at
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 if arguments.device == "cpu":

@@ -119,7 +119,7 @@ def main():
     cases = select_cases("bench-gpu", [c for c in workers[0].cases if c.startswith("op_")], arguments.cases)
     load = print_start(workers, arguments.rounds)
     with closing(workers):
-        rows, problems = measure_cases(cases, workers, arguments.rounds, 30 if arguments.quick else 150, evaluate)
+        rows, problems = measure_cases(cases, workers, arguments.rounds, 20 if arguments.quick else 50, evaluate)
     ceilings = add_shares(rows)
     print_rows(rows, ceilings)
     verdicts = print_wanted(wanted_lines(rows))

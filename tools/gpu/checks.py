@@ -67,5 +67,5 @@ CHECKS = {
     "bench-resnet50-tf32": steps("ResNet-50 in TF32", "resnet50_b128_tf32"),
     "bench-resnet50-bf16": steps("ResNet-50 in bfloat16", "resnet50_b128_bf16"),
     "bench-ops": Bench("single ops and their share of what the GPU can do", "bench/gpu/ops.py", ("--rounds", "5")),
-    "bench-fit": Bench("fit of Keras models beside JAX and PyTorch", "bench/fit/run.py", ("--device", "gpu", "--peers", "jax,torch", "--cases", "fit", "--rounds", "5")),
+    "bench-fit": Bench("fit of Keras models beside JAX and PyTorch", "bench/fit/run.py", ("--device", "gpu", "--peers", "jax,torch", "--cases", "fit", "--rounds", "3")),
 }

@@ -12,8 +12,8 @@ import tarfile
 class Machine:
     """`pack` is the unpacked folder: bin, lib, python (the package), site (what it imports), acceptance."""
 
-    def __init__(self, root, output, jobs, small):
-        self.root, self.output, self.jobs, self.small = root, output, jobs, small
+    def __init__(self, root, output, jobs, small, check):
+        self.root, self.output, self.jobs, self.small, self.check = root, output, jobs, small, check
         self.pack = unpack(root)
         self.python = sys.executable
         self.emulated = bool(os.environ.get("TANDEM_EMULATE_GPUS"))
@@ -41,9 +41,9 @@ class Machine:
         return None
 
     def log(self, name):
-        """A file for a program's output."""
-        folder = self.pack / "logs"
-        folder.mkdir(exist_ok=True)
+        """A file for a program's output, in a folder of the check's own: several may run at once."""
+        folder = self.pack / "logs" / self.check
+        folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{name}.log"
 
 
