@@ -68,7 +68,8 @@ std::function<Tensors(const Inputs&)> with_gradients(
 
 // ---- The ops -----------------------------------------------------------------------
 
-void add_elementwise(std::vector<Op>& ops, int64_t n) {
+/// `size`: what distinguishes the names from those of other sizes.
+void add_elementwise(std::vector<Op>& ops, int64_t n, const std::string& size = "") {
   const Shape s{n};
   const double one = size_of(s);
   const auto in = [=](int count, DType dtype) {
@@ -80,38 +81,39 @@ void add_elementwise(std::vector<Op>& ops, int64_t n) {
       return all;
     };
   };
-  ops.push_back({"copy", "memory", 2 * one, 0, in(1, td::float32), [](const Inputs& x) {
-                   return Tensors{td::concat({x[0], td::zeros({0})}, {0})};
-                 }});
-  ops.push_back({"add", "memory", 3 * one, 0, in(2, td::float32),
+  ops.push_back(
+      {"copy" + size, "memory", 2 * one, 0, in(1, td::float32),
+       [](const Inputs& x) { return Tensors{td::concat({x[0], td::zeros({0})}, {0})}; }});
+  ops.push_back({"add" + size, "memory", 3 * one, 0, in(2, td::float32),
                  [](const Inputs& x) { return Tensors{x[0] + x[1]}; }});
-  ops.push_back({"add_bf16", "memory", 1.5 * one, 0, in(2, td::bf16),
+  ops.push_back({"add_bf16" + size, "memory", 1.5 * one, 0, in(2, td::bf16),
                  [](const Inputs& x) { return Tensors{x[0] + x[1]}; }});
-  ops.push_back({"exp", "memory", 2 * one, 0, in(1, td::float32),
+  ops.push_back({"exp" + size, "memory", 2 * one, 0, in(1, td::float32),
                  [](const Inputs& x) { return Tensors{td::exp(x[0])}; }});
   const auto chain =
       td::function([](Tensor a, Tensor b) { return td::tanh(a * b + 0.5) * a - b; });
-  ops.push_back({"fused_chain", "memory", 3 * one, 0, in(2, td::float32),
+  ops.push_back({"fused_chain" + size, "memory", 3 * one, 0, in(2, td::float32),
                  [chain](const Inputs& x) { return Tensors{chain(x[0], x[1])}; }});
-  ops.push_back({"reduce_sum", "memory", one, 0, in(1, td::float32),
+  ops.push_back({"reduce_sum" + size, "memory", one, 0, in(1, td::float32),
                  [](const Inputs& x) { return Tensors{td::reduce_sum(x[0])}; }});
-  ops.push_back({"reduce_max", "memory", one, 0, in(1, td::float32),
+  ops.push_back({"reduce_max" + size, "memory", one, 0, in(1, td::float32),
                  [](const Inputs& x) { return Tensors{td::reduce_max(x[0])}; }});
 }
 
-void add_rows(std::vector<Op>& ops, int64_t rows, int64_t columns) {
+void add_rows(std::vector<Op>& ops, int64_t rows, int64_t columns,
+              const std::string& size = "") {
   const Shape s{rows, columns};
   const double one = size_of(s);
   const auto in = [=](uint64_t set) { return Inputs{random(set + 1, s)}; };
-  ops.push_back({"reduce_sum_rows", "memory", one, 0, in, [](const Inputs& x) {
+  ops.push_back({"reduce_sum_rows" + size, "memory", one, 0, in, [](const Inputs& x) {
                    return Tensors{td::reduce_sum(x[0], {.axis = {1}})};
                  }});
-  ops.push_back({"reduce_sum_columns", "memory", one, 0, in, [](const Inputs& x) {
+  ops.push_back({"reduce_sum_columns" + size, "memory", one, 0, in, [](const Inputs& x) {
                    return Tensors{td::reduce_sum(x[0], {.axis = {0}})};
                  }});
-  ops.push_back({"softmax", "memory", 2 * one, 0, in,
+  ops.push_back({"softmax" + size, "memory", 2 * one, 0, in,
                  [](const Inputs& x) { return Tensors{td::nn::softmax(x[0])}; }});
-  ops.push_back({"layer_norm", "memory", 2 * one, 0,
+  ops.push_back({"layer_norm" + size, "memory", 2 * one, 0,
                  [=](uint64_t set) {
                    return Inputs{random(set + 1, s), random(91, {columns}),
                                  random(92, {columns})};
@@ -119,9 +121,9 @@ void add_rows(std::vector<Op>& ops, int64_t rows, int64_t columns) {
                  [](const Inputs& x) {
                    return Tensors{td::nn::layer_normalization(x[0], x[1], x[2])};
                  }});
-  ops.push_back({"transpose", "memory", 2 * one, 0, in,
+  ops.push_back({"transpose" + size, "memory", 2 * one, 0, in,
                  [](const Inputs& x) { return Tensors{td::transpose(x[0])}; }});
-  ops.push_back({"gather_rows", "memory", 2 * one, 0,
+  ops.push_back({"gather_rows" + size, "memory", 2 * one, 0,
                  [=](uint64_t set) {
                    return Inputs{random(set + 1, s),
                                  td::constant(random_indices(93, rows, rows))};
@@ -243,7 +245,9 @@ Case make_case(const Op& op) {
 std::vector<std::pair<std::string, Setup>> op_cases(bool small) {
   std::vector<Op> ops;
   add_elementwise(ops, small ? 1 << 16 : 1 << 26);  // 256 MiB of float32
+  add_elementwise(ops, small ? 1 << 14 : 16'000'000, "_64mb");
   add_rows(ops, small ? 64 : 16384, small ? 256 : 4096);
+  add_rows(ops, small ? 32 : 4000, small ? 128 : 4000, "_64mb");
   add_products(ops, small ? 128 : 8192);
   add_convolutions(ops, small ? ConvSize{2, 8, 16, 16, 3} : ConvSize{128, 56, 64, 64, 3});
   add_convolutions(ops,

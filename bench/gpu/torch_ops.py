@@ -27,7 +27,9 @@ class Ops:
         self.table = {}
         self.compiled = torch.compile if device == "cuda" else lambda f: f
         self.elementwise(1 << 16 if small else 1 << 26)
+        self.elementwise(1 << 14 if small else 16_000_000, "_64mb")
         self.rows(*((64, 256) if small else (16384, 4096)))
+        self.rows(*((32, 128) if small else (4000, 4000)), "_64mb")
         self.products(128 if small else 8192)
         self.convolutions(*((2, 8, 16, 16, 3) if small else (128, 56, 64, 64, 3)))
         self.convolutions(*((2, 8, 16, 64, 1) if small else (128, 28, 512, 128, 1)))
@@ -40,19 +42,19 @@ class Ops:
     def random(self, seed, shape, dtype=torch.float32):
         return random(seed, shape, dtype, self.device)
 
-    def elementwise(self, n):
+    def elementwise(self, n, size=""):
         def inputs(count, dtype=torch.float32):
             return lambda s: [self.random(10 * s + i + 1, (n,), dtype) for i in range(count)]
 
-        self.add("copy", inputs(1), lambda x: x.clone())
-        self.add("add", inputs(2), torch.add)
-        self.add("add_bf16", inputs(2, torch.bfloat16), torch.add)
-        self.add("exp", inputs(1), torch.exp)
-        self.add("fused_chain", inputs(2), self.compiled(lambda a, b: torch.tanh(a * b + 0.5) * a - b))
-        self.add("reduce_sum", inputs(1), torch.sum)
-        self.add("reduce_max", inputs(1), torch.amax)
+        self.add(f"copy{size}", inputs(1), lambda x: x.clone())
+        self.add(f"add{size}", inputs(2), torch.add)
+        self.add(f"add_bf16{size}", inputs(2, torch.bfloat16), torch.add)
+        self.add(f"exp{size}", inputs(1), torch.exp)
+        self.add(f"fused_chain{size}", inputs(2), self.compiled(lambda a, b: torch.tanh(a * b + 0.5) * a - b))
+        self.add(f"reduce_sum{size}", inputs(1), torch.sum)
+        self.add(f"reduce_max{size}", inputs(1), torch.amax)
 
-    def rows(self, rows, columns):
+    def rows(self, rows, columns, size=""):
         def inputs(s):
             return [self.random(s + 1, (rows, columns))]
 
@@ -63,12 +65,12 @@ class Ops:
             indices = torch.from_numpy(worker.random_indices(93, (rows,), rows))
             return inputs(s) + [indices.to(self.device)]
 
-        self.add("reduce_sum_rows", inputs, lambda x: x.sum(1))
-        self.add("reduce_sum_columns", inputs, lambda x: x.sum(0))
-        self.add("softmax", inputs, lambda x: F.softmax(x, -1))
-        self.add("layer_norm", norm_inputs, lambda x, g, b: F.layer_norm(x, g.shape, g, b, 1e-3))
-        self.add("transpose", inputs, lambda x: x.t().contiguous())
-        self.add("gather_rows", gather_inputs, lambda x, i: x.index_select(0, i))
+        self.add(f"reduce_sum_rows{size}", inputs, lambda x: x.sum(1))
+        self.add(f"reduce_sum_columns{size}", inputs, lambda x: x.sum(0))
+        self.add(f"softmax{size}", inputs, lambda x: F.softmax(x, -1))
+        self.add(f"layer_norm{size}", norm_inputs, lambda x, g, b: F.layer_norm(x, g.shape, g, b, 1e-3))
+        self.add(f"transpose{size}", inputs, lambda x: x.t().contiguous())
+        self.add(f"gather_rows{size}", gather_inputs, lambda x, i: x.index_select(0, i))
 
     def products(self, n):
         for name, dtype in (("tf32", torch.float32), ("bf16", torch.bfloat16)):
