@@ -35,6 +35,10 @@ TimePoint copy_through_host(CopySide to, CopySide from, size_t bytes,
 
 }  // namespace
 
+bool copies_directly(const Device& to, const Device& from) {
+  return to.is_host() || from.is_host() || same_backend(to, from);
+}
+
 TimePoint enqueue_copy(CopySide to, CopySide from, size_t bytes, TimePoint source_ready) {
   copy_count.fetch_add(1, std::memory_order_relaxed);
   copied_bytes.fetch_add(static_cast<int64_t>(bytes), std::memory_order_relaxed);

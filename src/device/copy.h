@@ -11,9 +11,15 @@ struct CopySide {
   void* address;
 };
 
-/// Enqueues a copy after `source_ready`, on the copy-in stream of the receiving device,
-/// the copy-out stream of the sending one, or inline between host devices. The caller
-/// keeps both buffers alive until the returned point has passed.
+/// Whether one stream does a copy from `from` to `to`: the copy-in stream of the
+/// receiving device, or towards the host the copy-out stream of the sending one. Devices
+/// of different backends do not reach each other's memory; between them both streams
+/// copy, by way of the host.
+bool copies_directly(const Device& to, const Device& from);
+
+/// Enqueues a copy after `source_ready`, on the stream that does it, or inline between
+/// host devices; waits where it goes by way of the host. The caller keeps both buffers
+/// alive until the returned point has passed.
 TimePoint enqueue_copy(CopySide to, CopySide from, size_t bytes, TimePoint source_ready);
 
 }  // namespace tandem

@@ -200,17 +200,23 @@ void Executable::run_copy(Frame& f, size_t s) {
   }
   if (bytes) {
     Device* from = device_of(n.inputs[0]);
+    if (!from) from = &Runtime::get().cpu();
     if (from == step.device) {
       f.done[s] = on.copy(stream, f.table[step.out], f.table[step.in], bytes);
     } else {
-      f.done[s] = enqueue_copy({step.device, f.table[step.out]},
-                               {from ? from : &Runtime::get().cpu(), f.table[step.in]},
-                               bytes, {});
+      // The stream that reads comes after all that the lane's has been told to wait for.
+      const TimePoint ready = copies_directly(*step.device, *from)
+                                  ? TimePoint{}
+                                  : stream.submit([](const StreamContext&) {});
+      f.done[s] = enqueue_copy({step.device, f.table[step.out]}, {from, f.table[step.in]},
+                               bytes, ready);
     }
   } else {
     f.done[s] = stream.now();
   }
-  if (argument && f.done[s]) {
+  if (argument && !f.done[s]) {
+    if (auto e = argument->error()) f.fail(e);
+  } else if (argument) {
     // Keeps the source until it is across, and takes its error over.
     f.done[s] = f.done[s].stream->submit([&f, argument](const StreamContext&) {
       if (auto e = argument->error()) f.fail(e);

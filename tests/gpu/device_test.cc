@@ -6,6 +6,7 @@
 #include "gpu/gpu.h"
 #include "op/emitter.h"
 #include "tandem/error.h"
+#include "tandem/ops/nn_ctc.h"
 
 namespace tandem::testing {
 namespace {
@@ -80,6 +81,20 @@ TEST_F(CudaDevice, AnIntegerDividedByZeroIsAnError) {
     EXPECT_THROW(q.to_vector<int32_t>(), InvalidArgumentError);
     EXPECT_EQ(floordiv(x, x).to_vector<int32_t>(), (std::vector<int32_t>{1, 1}));
   });
+}
+
+// An op whose kernel on the CPU throws another class than most do.
+TEST_F(CudaDevice, AReportHasTheClassThatTheCpuThrows) {
+  const auto decode = [](const char* device, int32_t length) {
+    return on(device, [&] {
+      const Tensor logits = constant(Floats{0.1f, 2, 0.3f}, {1, 1, 3});
+      const Tensor lengths = constant(std::vector<int32_t>{length});
+      return nn::ctc_greedy_decode(logits, lengths).score.to_vector<float>();
+    });
+  };
+  EXPECT_THROW(decode("/CPU:0", 4), FailedPreconditionError);
+  EXPECT_THROW(decode("/GPU:0", 4), FailedPreconditionError);
+  EXPECT_EQ(decode("/GPU:0", 1), decode("/CPU:0", 1));
 }
 
 TEST_F(CudaDevice, AVariableKeepsItsValueWhenAnUpdateFails) {

@@ -1,5 +1,6 @@
 """What the Python tests share. They run on the package that the build put under build/<preset>/python."""
 
+import functools
 import os
 import pathlib
 import signal
@@ -23,17 +24,38 @@ def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@functools.cache
+def has_real_gpu():
+    """Whether this machine has a GPU that Tandem can use."""
+    import tandem as tf
+
+    devices = tf.config.list_physical_devices("GPU")
+    return any("emulated" not in tf.config.experimental.get_device_details(d) for d in devices)
+
+
+def environment(gpus=None):
+    """Of a new process: how many GPUs it sees, the same number everywhere. One is the machine's own where there is
+    one, else emulated. Several are emulated: a real one beside them would compute other bits. None: what is there."""
+    made = {**os.environ, "PYTHONPATH": PATHS}
+    if gpus == 1 and has_real_gpu():
+        first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+        made |= {"TANDEM_EMULATE_GPUS": "0", "CUDA_VISIBLE_DEVICES": first}
+    elif gpus is not None:
+        made |= {"TANDEM_EMULATE_GPUS": str(gpus), "CUDA_VISIBLE_DEVICES": "-1"}
+    return made
+
+
 @pytest.fixture
 def run_python(tmp_path):
     """Runs a program in a process of its own and returns (status, stdout, stderr)."""
 
-    def run(code, *, env=None, arguments=None):
+    def run(code, *, gpus=None, env=None, arguments=None):
         script = tmp_path / "program.py"
         script.write_text(textwrap.dedent(code))
         command = [sys.executable, *(arguments or []), str(script)]
         result = subprocess.run(
             command,
-            env={**os.environ, "PYTHONPATH": PATHS, **(env or {})},
+            env={**environment(gpus), **(env or {})},
             preexec_fn=heed_interrupts,
             capture_output=True,
             text=True,
@@ -50,11 +72,9 @@ def tandem_run():
     """`tandem run` of a script in a process of its own; returns the finished process."""
 
     def run(script, *, gpus):
-        # Several of one kind: a real GPU beside emulated ones computes other bits.
-        alike = {"CUDA_VISIBLE_DEVICES": ""} if gpus > 1 else {}
         return subprocess.run(
             [sys.executable, "-m", "tandem", "run", str(script)],
-            env={**os.environ, "PYTHONPATH": PATHS, "TANDEM_EMULATE_GPUS": str(gpus), **alike},
+            env=environment(gpus),
             capture_output=True,
             text=True,
             timeout=600,

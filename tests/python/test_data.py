@@ -304,7 +304,7 @@ def test_copies_to_a_device(run_python):
         dataset = tf.data.Dataset.range(3).apply(tf.data.experimental.prefetch_to_device("/GPU:0", 2))
         print([(int(x), x.device[-5:]) for x in dataset])
         """,
-        env={"TANDEM_EMULATE_GPUS": "1"},
+        gpus=1,
     )
     assert (status, out) == (0, "[(0, 'GPU:0'), (1, 'GPU:0'), (2, 'GPU:0')]\n"), err
 
@@ -318,7 +318,7 @@ def test_a_map_function_chooses_its_device(run_python):
                 return x * 2.0
         print([float(x) for x in tf.data.Dataset.from_tensor_slices([1.0, 2.0]).map(f, num_parallel_calls=2)])
         """,
-        env={"TANDEM_EMULATE_GPUS": "1"},
+        gpus=1,
     )
     assert (status, out) == (0, "[2.0, 4.0]\n"), err
 

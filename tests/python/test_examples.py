@@ -1,4 +1,4 @@
-"""The Python examples run as they stand, on the CPU and on emulated GPUs."""
+"""The Python examples run as they stand, on the CPU, on one GPU and on emulated ones."""
 
 import pathlib
 
@@ -7,7 +7,7 @@ import pytest
 EXAMPLES = sorted((pathlib.Path(__file__).resolve().parents[2] / "examples").glob("*.py"))
 
 
-@pytest.mark.parametrize("gpus", [0, 2])
+@pytest.mark.parametrize("gpus", [0, 1, 2])
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example(example, gpus, tandem_run):
     done = tandem_run(example, gpus=gpus)

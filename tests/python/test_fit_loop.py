@@ -181,6 +181,32 @@ def test_bad_input(keras):
     model.fit(x, y, verbose=0)
 
 
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_a_bad_label_is_raised_whichever_batch_has_it(run_python, gpus):
+    """A GPU finds it when the step runs; steps after it may go well."""
+    code = """
+        import numpy as np
+        import tandem as tf
+
+        model = tf.keras.Sequential([tf.keras.Input((6,)), tf.keras.layers.Dense(3)])
+        loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile("sgd", loss, metrics=["accuracy"])
+        x, y = np.ones((32, 6), np.float32), np.zeros(32, np.int64)
+        model.fit(x, y, batch_size=8, verbose=0)
+        for at in (0, 12, 31):
+            bad = y.copy()
+            bad[at] = 9
+            for run in (model.fit, model.evaluate):
+                try:
+                    print(run(x, bad, batch_size=8, verbose=0, **({"shuffle": False} if run == model.fit else {})))
+                except tf.errors.InvalidArgumentError as error:
+                    print("label value of 9" in str(error))
+        print(np.isfinite(model.fit(x, y, batch_size=8, verbose=0).history["loss"][0]))
+    """
+    status, out, err = run_python(code, gpus=gpus)
+    assert (status, out.split()) == (0, ["True"] * 7), out + err
+
+
 # ---- Devices and files
 
 
@@ -236,6 +262,6 @@ def test_training_on_an_emulated_device(run_python):
         np.testing.assert_allclose(predicted, also, rtol=1e-4)
         print("same")
     """
-    status, out, err = run_python(code, env={"TANDEM_EMULATE_GPUS": "1"})
+    status, out, err = run_python(code, gpus=1)
     assert status == 0, err
     assert out == "same\n"

@@ -1,5 +1,5 @@
 """Programs with functions give TensorFlow's stored answers (tools/reference/make_function_reference.py), compiled, run
-eagerly, and on an emulated GPU."""
+eagerly, and on a GPU."""
 
 import json
 import pathlib
@@ -77,7 +77,7 @@ def _close(got, expected, where):
         assert got == expected, where
 
 
-def test_on_an_emulated_gpu(run_python):
+def test_on_a_gpu(run_python):
     tests = pathlib.Path(__file__).parent
     status, out, err = run_python(
         f"""
@@ -90,7 +90,7 @@ def test_on_an_emulated_gpu(run_python):
                 t.same(t.plain(program(tf)), t.ANSWERS[name], name)
         print("all", len(t.CASES))
         """,
-        env={"TANDEM_EMULATE_GPUS": "1"},
+        gpus=1,
     )
     assert status == 0, err
     assert out.split() == ["all", str(len(CASES))]

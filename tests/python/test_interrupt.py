@@ -4,7 +4,6 @@ Programs trace and import what they need before they say that they are ready: an
 be repeated.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import textwrap
 import time
 
 import pytest
-from conftest import PATHS, heed_interrupts
+from conftest import environment, heed_interrupts
 
 PRELUDE = """
     import sys
@@ -30,13 +29,13 @@ PRELUDE = """
 """
 
 
-def interrupt(tmp_path, code, *, gpus=0, command=(), after=0.5):
+def interrupt(tmp_path, code, *, gpus=None, command=(), after=0.5):
     """Runs a program, interrupts it when it says that it is ready; returns (status, stdout, stderr)."""
     script = tmp_path / "program.py"
     script.write_text(textwrap.dedent(PRELUDE) + textwrap.dedent(code))
     child = subprocess.Popen(
         [sys.executable, *command, str(script)],
-        env={**os.environ, "PYTHONPATH": PATHS, "TANDEM_EMULATE_GPUS": str(gpus)},
+        env=environment(gpus),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

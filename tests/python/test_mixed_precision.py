@@ -1,4 +1,4 @@
-"""Keras's mixed precision on an emulated GPU: bfloat16, and float16 with loss scaling, train as float32 does."""
+"""Keras's mixed precision on a GPU: bfloat16, and float16 with loss scaling, train as float32 does."""
 
 import pytest
 
@@ -72,10 +72,10 @@ assert np.isfinite(model.get_weights()[0]).all()
     ("policy", "compute"), [("float32", "float32"), ("mixed_bfloat16", "bfloat16"), ("mixed_float16", "float16")]
 )
 def test_models_learn(run_python, policy, compute):
-    status, out, err = run_python(PROGRAM.format(policy=policy, compute=compute), env={"TANDEM_EMULATE_GPUS": "1"})
+    status, out, err = run_python(PROGRAM.format(policy=policy, compute=compute), gpus=1)
     assert status == 0, out + err
 
 
 def test_an_overflow_leaves_the_step_out(run_python):
-    status, out, err = run_python(OVERFLOW, env={"TANDEM_EMULATE_GPUS": "1"})
+    status, out, err = run_python(OVERFLOW, gpus=1)
     assert status == 0, out + err

@@ -56,13 +56,15 @@ def test_ragged_are_no_tensors():
     assert not isinstance(tf.constant(1), tf.RaggedTensor)
 
 
-def test_names_of_ops_are_in_the_placement_log(run_python):
-    status, out, err = run_python("""
+@pytest.mark.parametrize("gpus, place", [(0, "CPU:0"), (1, "GPU:0")])
+def test_names_of_ops_are_in_the_placement_log(run_python, gpus, place):
+    code = """
     import tandem as tf
     tf.debugging.set_log_device_placement(True)
     tf.function(lambda a: tf.nn.relu(a, name="my_relu") + tf.exp(a))(tf.ones(3))
-    """)
-    assert status == 0 and "my_relu: (Relu): /job:localhost/replica:0/task:0/device:CPU:0" in out + err
+    """
+    status, out, err = run_python(code, gpus=gpus)
+    assert status == 0 and f"my_relu: (Relu): /job:localhost/replica:0/task:0/device:{place}" in out + err
     assert "Exp: (Exp): " in out + err
 
 
@@ -163,7 +165,7 @@ def test_emulated_gpus(run_python):
         except tf.errors.InvalidArgumentError as e:
             print("refused")
         """,
-        env={"TANDEM_EMULATE_GPUS": "2"},
+        gpus=2,
     )
     assert status == 0, err
     lines = out.splitlines()
@@ -184,7 +186,7 @@ def test_import_starts_no_thread_and_no_device(run_python):
         print("keras" in sys.modules, "tensorflow" in sys.modules)
         tf.config.set_logical_device_configuration(
             tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
-        print(len(tf.config.list_logical_devices()))
+        print(len(tf.config.list_logical_devices("CPU")))
         """
     )
     assert status == 0, err

@@ -23,6 +23,12 @@ def trace_of(folder):
     return json.loads(path.read_text())["traceEvents"]
 
 
+def work_of(events, op):
+    """Events of an op: what the device itself said, where it did (a real GPU), else what the host ran or enqueued."""
+    found = [e for e in events if op in e["name"] and e.get("cat") in ("op", "activity")]
+    return [e for e in found if e["cat"] == "activity"] or found
+
+
 def test_steps_ops_and_lines(tmp_path):
     x = tf.random.normal((16, 16))
     step(x)
@@ -37,11 +43,14 @@ def test_steps_ops_and_lines(tmp_path):
     marks = [e for e in events if e["name"] == "train"]
     assert [m["args"]["step_num"] for m in marks] == [0, 1, 2]
     assert marks[1]["args"] == {"step_num": 1, "_r": 1, "loss": "0.5"}
-    products = [e for e in events if "MatMul" in e["name"]]
-    assert len(products) == 3 and all(e["cat"] == "op" for e in products)
-    for mark, product in zip(marks, products):
-        assert mark["ts"] <= product["ts"] and product["ts"] + product["dur"] <= mark["ts"] + mark["dur"]
-    sums = [e for e in events if e["name"] == "AddV2"]
+    products = work_of(events, "MatMul")
+    slack = 100 if products[0]["cat"] == "activity" else 0  # µs by which two clocks may differ
+    for mark in marks:
+        begin, end = mark["ts"] - slack, mark["ts"] + mark["dur"] + slack
+        assert any(begin <= e["ts"] and e["ts"] + e["dur"] <= end for e in products)
+    if not slack:
+        assert len(products) == 3
+    sums = [e for e in events if e["name"] == "AddV2" and e["cat"] == "op"]
     assert len(sums) == 3 and all(__file__ in e["args"]["source"] for e in sums)
     lanes = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
     assert lanes[marks[0]["pid"]] == "Program" and lanes[products[0]["pid"]].startswith(("CPU", "GPU"))
@@ -84,18 +93,16 @@ def test_devices_and_copies(run_python, tmp_path):
         y.numpy()
         tf.profiler.experimental.stop()
         """,
-        env={"TANDEM_EMULATE_GPUS": "1"},
+        gpus=1,
     )
     assert status == 0, err
     events = trace_of(tmp_path)
     names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
     rows = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
-    copy = next(e for e in events if e["name"] == "H2D")
-    assert names[copy["pid"]] == "GPU:0" and rows[copy["tid"]] == "copy_in" and copy["args"]["bytes"] == 4096
-    product = next(e for e in events if e["name"] == "MatMul")
-    assert names[product["pid"]] == "GPU:0" and rows[product["tid"]] == "compute"
-    back = next(e for e in events if e["name"] == "D2H")
-    assert rows[back["tid"]] == "copy_out"
+    placed = [(names.get(e["pid"]), rows.get(e.get("tid")), e) for e in events if e["ph"] == "X"]
+    for stream in ("copy_in", "copy_out"):
+        assert [e["args"]["bytes"] for *at, e in placed if at == ["GPU:0", stream]] == [4096]
+    assert any("MatMul" in e["name"] for *at, e in placed if at == ["GPU:0", "compute"])
 
 
 def test_a_whole_script(run_python, tmp_path):
@@ -111,7 +118,7 @@ def test_a_whole_script(run_python, tmp_path):
     assert status == 0, err
     assert out.strip() == "[[2.]]"
     events = json.loads(trace.read_text())["traceEvents"]
-    (product,) = [e for e in events if e["name"] == "MatMul"]
+    (product,) = [e for e in events if e["name"] == "MatMul" and e["cat"] == "op"]
     assert product["args"]["source"].endswith("script.py:2")
 
 

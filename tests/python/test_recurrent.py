@@ -35,5 +35,5 @@ assert masked.predict(x, verbose=0).shape == (3, 3)
 
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_layers(run_python, gpus):
-    status, out, err = run_python(CODE, env={"TANDEM_EMULATE_GPUS": str(gpus)})
+    status, out, err = run_python(CODE, gpus=gpus)
     assert status == 0, out + err

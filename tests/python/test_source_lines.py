@@ -109,7 +109,7 @@ def test_errors_on_a_device_name_the_line(run_python):
         except tf.errors.InvalidArgumentError as error:
             print(str(error))
         """,
-        env={"TANDEM_EMULATE_GPUS": "1"},
+        gpus=1,
     )
     assert status == 0, err
     assert "program.py:7, in lookup" in out

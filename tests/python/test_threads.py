@@ -3,7 +3,7 @@
 import threading
 
 import numpy as np
-
+import pytest
 import tandem as tf
 
 
@@ -124,28 +124,48 @@ def test_signals_in_the_middle_of_a_matmul(run_python):
     assert out.strip() == "50.0"
 
 
-def test_a_forked_process_computes(run_python):
-    status, out, err = run_python("""
-    import multiprocessing
-    import tandem as tf
+FORKED = """
+import multiprocessing
+import tandem as tf
 
-    def work(queue):
-        with tf.device("/CPU:0"):  # a GPU's driver does not live through a fork
-            x = tf.ones((300, 300))
-        queue.put(float(tf.reduce_sum(tf.matmul(x, x))))
+x = tf.ones((300, 300))
+product = tf.matmul(x, x)  # the parent's threads exist
 
-    if __name__ == "__main__":
-        x = tf.ones((300, 300))
-        tf.matmul(x, x)  # the parent's team of threads exists
-        context = multiprocessing.get_context("fork")
-        queue = context.Queue()
-        child = context.Process(target=work, args=(queue,))
-        child.start()
+def work(queue):
+    with tf.device("/CPU:0"):
+        y = tf.ones((300, 300))
+        queue.put(float(tf.reduce_sum(tf.matmul(y, y))))
+    for attempt in (lambda: tf.matmul(tf.ones((3, 3)), tf.ones((3, 3))), product.numpy):
+        try:
+            attempt()
+            queue.put("computed")
+        except tf.errors.UnavailableError as error:
+            queue.put(str(error))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=work, args=(queue,))
+    child.start()
+    for _ in range(3):
         print(queue.get(timeout=60))
-        child.join(60)
-        assert child.exitcode == 0
-    """)
-    assert status == 0 and "27000000" in out, out + err
+    child.join(60)
+    assert child.exitcode == 0
+    print(float(tf.reduce_sum(product)))
+"""
+
+
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_a_forked_process_computes_on_the_cpu(run_python, gpus):
+    status, out, err = run_python(FORKED, gpus=gpus)
+    assert status == 0, out + err
+    on_cpu, by_default, parents, after = out.splitlines()
+    assert on_cpu == after == "27000000.0"
+    if gpus == 0:
+        assert by_default == parents == "computed"
+    else:  # neither a driver nor the threads of an emulated GPU live through a fork
+        assert "GPU:0 cannot be used in a process that was forked" in by_default and "spawn" in by_default
+        assert "forked" in parents, parents
 
 
 def test_an_interrupt_in_a_users_function_is_not_its_error(run_python):

@@ -1,11 +1,10 @@
 """Two programs on one GPU at the same time, each within its limit: the real GPU where there is one, else emulated ones."""
 
-import os
 import subprocess
 import sys
 
 import pytest
-from conftest import PATHS
+from conftest import environment
 
 LIMIT_MB = 512
 
@@ -50,11 +49,10 @@ print("LOSSES", *losses)
 def test_both_train_within_their_limits(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM.format(limit=LIMIT_MB))
-    environment = {"TANDEM_EMULATE_GPUS": "1", **os.environ, "PYTHONPATH": PATHS}
     processes = [
         subprocess.Popen(
             [sys.executable, str(script), str(tmp_path), me, other],
-            env=environment,
+            env=environment(gpus=1),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

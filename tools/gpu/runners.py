@@ -1,5 +1,6 @@
 """The kinds of checks: GoogleTest programs in shards, pytest files, the acceptance scripts, Keras's own tests,
-benchmarks. Each is an object with `what`, in words, and `run(machine) -> Result`.
+benchmarks. Each is an object with `what`, in words, `run(machine) -> Result`, and `needs()`, the programs of the
+build that it starts.
 """
 
 import concurrent.futures
@@ -87,10 +88,15 @@ class Programs:
     wrapper: tuple = ()
     limit: int = MINUTES * 60 - 20
 
+    def filters(self):
+        return [entry if isinstance(entry, tuple) else (entry, "*") for entry in self.programs]
+
+    def needs(self):
+        return [program for program, _ in self.filters()]
+
     def run(self, machine):
         tasks = []
-        for entry in self.programs:
-            program, pattern = entry if isinstance(entry, tuple) else (entry, "*")
+        for program, pattern in self.filters():
             for i in range(machine.jobs):
                 shard = self.part * machine.jobs + i
                 tasks.append(lambda p=program, f=pattern, s=shard: self.shard(machine, p, f, s))
@@ -138,6 +144,9 @@ class Examples:
     programs: tuple
     scripts: tuple
 
+    def needs(self):
+        return self.programs
+
     def run(self, machine):
         commands = {name: [machine.program(name)] for name in self.programs}
         for name in self.scripts:
@@ -164,6 +173,9 @@ class Pytest:
     match: str = "test_*.py"
     limit: int = MINUTES * 60 - 20
 
+    def needs(self):
+        return ()
+
     def run(self, machine):
         files = sorted((machine.root / "tests/python").glob(self.match), key=lambda f: -f.stat().st_size)
         return at_once(machine, [lambda f=f: self.file(machine, f) for f in files[self.part :: self.of]])
@@ -185,6 +197,9 @@ class Acceptance:
     environment: dict = dataclasses.field(default_factory=dict)
     # These compare products of the GPU with the CPU's more closely than TF32, anybody's, can be.
     exact: tuple = ("s01_concurrent_cpu_gpu", "s05_memory_growth_logical_devices")
+
+    def needs(self):
+        return ()
 
     def run(self, machine):
         folder = machine.pack / "acceptance"
@@ -225,6 +240,9 @@ class Keras:
     part: int = 0
     of: int = 1
 
+    def needs(self):
+        return ()
+
     def run(self, machine):
         listed = subprocess.run(
             [machine.python, machine.root / "tools/keras-tests/run", "--list", *(f"--only={p}" for p in self.only)],
@@ -263,6 +281,9 @@ class Bench:
     what: str
     script: str
     arguments: tuple = ()
+
+    def needs(self):
+        return () if self.script.startswith("bench/fit") else ("bench_gpu",)
 
     def run(self, machine):
         result = Result()

@@ -15,6 +15,7 @@ from keras.src.trainers.data_adapters import array_slicing
 from keras.src.trainers.data_adapters import data_adapter_utils
 from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
+from tandem import _core
 from tandem.distribution.keras_step import over_replicas
 from tandem.keras_backend.feed import Feed
 from tandem.keras_backend.hooks import Hooks
@@ -151,7 +152,10 @@ class TensorFlowTrainer(keras_trainer.TensorFlowTrainer):
         """One epoch; returns the logs of its last step, or those given when nothing ran."""
         hooks = Hooks(callbacks, mode, self.steps_per_execution)
         loop = EpochLoop(function, feed, hooks, lambda: getattr(self, stop))
-        return loop.results() if loop.run() else logs
+        ran = loop.run()
+        # A step that failed on a device leaves its metrics as they were, and those after it may have gone well.
+        _core.synchronize()
+        return loop.results() if ran else logs
 
     @traceback_utils.filter_traceback
     def evaluate(

@@ -32,19 +32,27 @@ def _counted(start, limit, delta, length):
     first, step = _core.static_value(start), _core.static_value(delta)
     if dtype.name in ("int32", "int64") and first == 0 and step == 1:
         return limit, lambda i: i
+    moves = None
     if step is None or step == 0:
-        check.Assert(_core.execute("NotEqual", delta, _core.convert_to_tensor(0, dtype)), ["Requires delta != 0"])
+        moves = _core.execute("NotEqual", delta, _core.convert_to_tensor(0, dtype))
+        check.Assert(moves, ["Requires delta != 0"])
     if length is not None:
         count = _core.convert_to_tensor(length, "int64")
-    elif dtype.is_integer:
-        begin, end, by = (_cast(v, "int64") for v in (start, limit, delta))
-        count = -((begin - end) // by)  # rounded up
     else:
-        count = _float_count(start, limit, delta)
+        # A device may count before the assertion was looked at: it finds no number, and nothing else that is wrong.
+        by = delta if moves is None else _core.execute("SelectV2", moves, delta, _core.convert_to_tensor(1, dtype))
+        count = _int_count(start, limit, by) if dtype.is_integer else _float_count(start, limit, by)
+        if moves is not None:
+            count = _core.execute("SelectV2", moves, count, _core.convert_to_tensor(0, "int64"))
     # The numbers as the Range op computes them: short floats in float32.
     wide = "float32" if dtype.name in ("float16", "bfloat16") else dtype
     begin, by = _cast(start, wide), _cast(delta, wide)
     return count, lambda i: _cast(begin + _cast(i, wide) * by, dtype)
+
+
+def _int_count(start, limit, delta):
+    begin, end, by = (_cast(v, "int64") for v in (start, limit, delta))
+    return -((begin - end) // by)  # rounded up
 
 
 def _float_count(start, limit, delta):

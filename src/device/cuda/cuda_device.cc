@@ -145,7 +145,7 @@ void CudaDevice::lost(CUresult result, const std::string& where) {
 }
 
 void CudaDevice::throw_reported() {
-  if (shut_) return;
+  if (shut_ || forked()) return;  // the memory of reports is not the child's
   if (is_lost_) {
     std::lock_guard lock(mutex_);
     std::rethrow_exception(lost_);
@@ -161,7 +161,8 @@ void CudaDevice::throw_reported() {
     *reported_ = Report{};
     driver().cuMemsetD8Async(flags_, 0, sizeof(Report), compute_.native());
   }
-  throw InvalidArgumentError(words_for(report));
+  const ReportWords words = words_for(report);
+  throw_error(words.code, words.text);
 }
 
 void CudaDevice::synchronize() {

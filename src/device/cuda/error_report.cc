@@ -42,13 +42,17 @@ int32_t ErrorSite::id() const {
   const auto [found, fresh] = labelled_.try_emplace(std::move(label), all.next);
   if (fresh) {
     ++all.next;
-    all.words[found->second] = [words = all.words.at(id_), text = found->first](
-                                   const Report& r) { return words(r) + text; };
+    all.words[found->second] = [words = all.words.at(id_),
+                                label = found->first](const Report& r) {
+      ReportWords said = words(r);
+      said.text += label;
+      return said;
+    };
   }
   return found->second;
 }
 
-std::string words_for(const Report& report) {
+ReportWords words_for(const Report& report) {
   Sites& all = sites();
   std::lock_guard lock(all.mutex);
   const auto found = all.words.find(report.site);

@@ -1,14 +1,17 @@
 // How a kernel says that its contents are bad (an index out of range, an integer divided
 // by zero) without ending the context: it fills a report in device memory, which later
 // kernels that write state look at, and a copy in mapped host memory, which the next host
-// wait reads at no cost and turns into an InvalidArgumentError. The first report wins
-// until it has been thrown.
+// wait reads at no cost and turns into the error that the CPU's kernel throws. The first
+// report wins until it has been thrown.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
+
+#include "tandem/error.h"
 
 namespace tandem::cuda {
 
@@ -25,11 +28,20 @@ struct ReportFlags {
   uint64_t host = 0;  // device address of the host's copy
 };
 
+/// What a report means: a message, and the class of the error, which is
+/// InvalidArgumentError unless the op's kernel on the CPU throws another.
+struct ReportWords {
+  ReportWords(std::string words, ErrorCode of = ErrorCode::kInvalidArgument)
+      : text(std::move(words)), code(of) {}
+  std::string text;
+  ErrorCode code;
+};
+
 /// A place in some prepared kernel that may report, with the words for it. Owned by what
 /// was prepared; the words are kept while it lives. Any thread.
 class ErrorSite {
  public:
-  using Words = std::function<std::string(const Report&)>;
+  using Words = std::function<ReportWords(const Report&)>;
   explicit ErrorSite(Words words);
   ErrorSite(const ErrorSite&) = delete;
   ErrorSite& operator=(const ErrorSite&) = delete;
@@ -44,6 +56,6 @@ class ErrorSite {
 };
 
 /// The words for a report; general ones when its site is gone.
-std::string words_for(const Report& report);
+ReportWords words_for(const Report& report);
 
 }  // namespace tandem::cuda

@@ -4,15 +4,21 @@
 #include <string>
 #include <utility>
 
+#include <pthread.h>
 #include <sys/prctl.h>
 
 #include "base/recorder.h"
+#include "device/device.h"
 #include "tandem/error.h"
 
 namespace tandem {
 namespace {
 
 thread_local const EmulatedStream* running_stream = nullptr;
+
+std::atomic<uint64_t> forks{0};  // between the first process and this one
+[[maybe_unused]] const int watches_forks =
+    pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1); });
 
 }  // namespace
 
@@ -22,7 +28,12 @@ EmulatedStream::EmulatedStream(Options options)
       context_{.device = options_.device,
                .address_offset = options_.address_offset,
                .lane = options_.lane},
+      forks_(forks.load()),
       thread_([this] { run(); }) {}
+
+bool EmulatedStream::left_behind() const {
+  return forks.load(std::memory_order_relaxed) != forks_;
+}
 
 namespace {
 class EmulatedCaptured final : public Captured {
@@ -54,6 +65,13 @@ void EmulatedStream::wait(TimePoint point) {
 }
 
 TimePoint EmulatedStream::push(Item item) {
+  if (left_behind()) {
+    throw UnavailableError(
+        (options_.device ? options_.device->full_name() : lane()) +
+        " cannot be used in a process that was forked from one with a GPU: its threads "
+        "do not live through a fork. Start the process with multiprocessing's "
+        "\"spawn\", or compute under tf.device(\"/CPU:0\").");
+  }
   std::unique_lock lock(mutex_);
   // The stream's own thread must not wait for itself to make room.
   if (running_stream != this) {
@@ -72,6 +90,7 @@ TimePoint EmulatedStream::push(Item item) {
 }
 
 TimePoint EmulatedStream::now() {
+  if (left_behind()) return {};
   std::lock_guard lock(mutex_);
   return {this, submitted_};
 }
@@ -92,16 +111,22 @@ void EmulatedStream::host_wait(uint64_t sequence) {
 }
 
 std::exception_ptr EmulatedStream::take_error() {
+  if (left_behind()) return nullptr;
   std::lock_guard lock(mutex_);
   return std::exchange(error_, nullptr);
 }
 
 void EmulatedStream::forget_error(const std::exception_ptr& error) {
+  if (left_behind()) return;
   std::lock_guard lock(mutex_);
   if (error_ == error) error_ = nullptr;
 }
 
 void EmulatedStream::shutdown() {
+  if (left_behind()) {
+    if (thread_.joinable()) thread_.detach();
+    return;
+  }
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -1,7 +1,8 @@
 // EmulatedStream: a stream that is a thread. Tasks run in order on it; a task that throws
 // leaves its error with the stream, and later tasks still run (buffers carry what is
-// spoiled). The queue is bounded: submit() blocks while it is full. Owned by its device;
-// any thread may submit and wait.
+// spoiled). The queue is bounded: submit() blocks while it is full. Its thread does not
+// live through a fork: in the child nothing waits for it, and work is refused. Owned by
+// its device; any thread may submit and wait.
 #pragma once
 
 #include <atomic>
@@ -29,14 +30,15 @@ class EmulatedStream final : public Stream {
   explicit EmulatedStream(Options options);
   ~EmulatedStream() override { shutdown(); }
 
-  /// Throws CancelledError after shutdown(), also when it was waiting for room.
+  /// Throws CancelledError after shutdown(), also when it was waiting for room, and
+  /// UnavailableError in a forked process.
   TimePoint submit(StreamTask task) override;
   std::unique_ptr<Captured> capture(
       std::function<void(const StreamContext&)> task) override;
   void wait(TimePoint point) override;
   TimePoint now() override;
   bool passed(uint64_t sequence) override {
-    return completed_.load(std::memory_order_acquire) >= sequence;
+    return completed_.load(std::memory_order_acquire) >= sequence || left_behind();
   }
   void host_wait(uint64_t sequence) override;
   std::exception_ptr take_error() override;
@@ -52,11 +54,15 @@ class EmulatedStream final : public Stream {
     TimePoint awaited;
   };
   TimePoint push(Item item);
+  /// In a process that was forked after the thread began: it is not there, and the lock
+  /// may be held by it for ever.
+  bool left_behind() const;
   void run();
   void run_item(Item item);
 
   const Options options_;
   const StreamContext context_;
+  const uint64_t forks_;  // of the process when the thread began
 
   std::mutex mutex_;
   std::condition_variable work_;   // the queue has items, or shutdown

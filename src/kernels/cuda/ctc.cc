@@ -38,11 +38,12 @@ CtcPlan plan(const Signature& s, int64_t blank, const char* entry) {
   return p;
 }
 
-std::string length_text(const std::string& op, const char* of, const Report& r) {
-  return fmt::format(
-      "{}: {}({}) <= {} is wanted, and not below 0, but it is {}. Give lengths of at "
-      "most the padded size.",
-      op, of, r.position, r.extra, r.value);
+ReportWords length_words(const std::string& op, const char* of, const Report& r) {
+  return {fmt::format(
+              "{}: {}({}) <= {} is wanted, and not below 0, but it is {}. Give lengths "
+              "of at most the padded size.",
+              op, of, r.position, r.extra, r.value),
+          ErrorCode::kFailedPrecondition};
 }
 
 CtcPlan prepare_loss(const Signature& s) {
@@ -55,10 +56,10 @@ CtcPlan prepare_loss(const Signature& s) {
   c.doubles = c.time * (c.classes + c.states) + 5 * c.states;
   p.workspace_bytes = static_cast<size_t>(c.batch * c.doubles) * sizeof(double);
   const int64_t width = std::max<int64_t>(c.width, 1);
-  p.site = std::make_shared<ErrorSite>([width](const Report& r) {
+  p.site = std::make_shared<ErrorSite>([width](const Report& r) -> ReportWords {
     if (r.code < 3) {
-      return length_text("CTCLossDense", r.code == 1 ? "logit_length" : "label_length",
-                         r);
+      return length_words("CTCLossDense", r.code == 1 ? "logit_length" : "label_length",
+                          r);
     }
     return fmt::format(
         "CTCLossDense: label {} of example {} is {}, which is not in "
@@ -80,7 +81,7 @@ CtcPlan prepare_greedy(const Signature& s) {
   CtcPlan p = plan(s, attrs.blank_index, "ctc_greedy");
   p.merge_repeated = attrs.merge_repeated;
   p.site = std::make_shared<ErrorSite>([](const Report& r) {
-    return length_text("CTCGreedyDecode", "sequence_length", r);
+    return length_words("CTCGreedyDecode", "sequence_length", r);
   });
   return p;
 }

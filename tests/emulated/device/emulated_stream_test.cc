@@ -4,6 +4,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/recorder.h"
 #include "support/alone.h"
@@ -67,6 +69,32 @@ TEST(EmulatedStream, DoesNotBlockTheCaller) {
   gate.open();
   point.host_wait();
   EXPECT_TRUE(point.passed());
+}
+
+TEST(EmulatedStream, AForkedProcessIsRefusedAndWaitsForNothing) {
+  EmulatedStream stream(named("s"));
+  Gate gate;
+  const TimePoint point = stream.submit(gate.task());
+  gate.wait_until_entered();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);  // a wait that never ends is a failure, not a test that hangs
+    bool refused = false;
+    point.host_wait();
+    try {
+      stream.submit([](const StreamContext&) {});
+    } catch (const UnavailableError&) {
+      refused = true;
+    }
+    stream.shutdown();
+    _exit(refused ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  gate.open();
+  point.host_wait();
 }
 
 TEST(EmulatedStream, WaitsForAnotherStream) {

@@ -1,4 +1,4 @@
-// Stands for a library of NVIDIA's in library_test.cc.
+// Stands for a library of NVIDIA's that has none of the functions wanted of it.
 #include <cstddef>
 
 extern "C" __attribute__((visibility("default"))) std::size_t fake_version() {

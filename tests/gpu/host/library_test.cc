@@ -1,5 +1,5 @@
-// Where NVIDIA's libraries are looked for, with a folder that looks like their packages;
-// and what is said about versions.
+// Where NVIDIA's libraries are looked for, with a folder that looks like their packages
+// and a copy of a library that every system has; and what is said about versions.
 #include "device/cuda/library.h"
 
 #include <algorithm>
@@ -10,14 +10,13 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/versions.h"
+#include "support/temporary_folder.h"
 
 namespace tandem::cuda {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kFake = "libtandem_fake_cuda.so.13";
-const std::string kPackages = TANDEM_FAKE_PACKAGES;
-const std::string kFolder = kPackages + "/nvidia/cu13/lib";
 
 struct Variable {
   Variable(const char* name, const std::string& value) : name_(name) {
@@ -49,19 +48,28 @@ TEST(Libraries, AToolkitComesAfterTheLoader) {
 }
 
 TEST(Libraries, PackagesLieBesideThePluginsOwnPackage) {
-  const auto places = package_places(kPackages + "/tandem/libtandem_cuda.so");
+  const TemporaryFolder packages;
+  fs::create_directories(packages / "nvidia/cu13/lib");
+  const auto places = package_places(packages / "tandem/libtandem_cuda.so");
   ASSERT_FALSE(places.empty());
-  EXPECT_EQ(places[0], kFolder);
+  EXPECT_EQ(places[0], packages / "nvidia/cu13/lib");
   EXPECT_TRUE(package_places("/nowhere/tandem/libtandem_cuda.so").empty());
 }
 
 TEST(Libraries, ALibraryOfAFolderIsLoadedAndSaysWhereItLies) {
+  const TemporaryFolder folder;
+  void* const math = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(math, nullptr) << dlerror();
+  fs::copy_file(path_of_library(math), folder / kFake);
   EXPECT_EQ(open_library(kFake), nullptr);
-  const Variable given("TANDEM_CUDA_LIBRARY_PATH", kFolder);
-  void* library = open_library(kFake);
+  const Variable given("TANDEM_CUDA_LIBRARY_PATH", folder.path().string());
+  void* const library = open_library(kFake);
   ASSERT_NE(library, nullptr);
-  EXPECT_TRUE(fs::equivalent(path_of_library(library), kFolder + "/" + kFake));
-  EXPECT_NE(dlsym(library, "fake_version"), nullptr);
+  EXPECT_NE(library, math);
+  EXPECT_TRUE(fs::equivalent(path_of_library(library), folder / kFake));
+  EXPECT_NE(dlsym(library, "cos"), nullptr);
+  dlclose(library);
+  dlclose(math);
 }
 
 TEST(Versions, WhatIsMissingIsSaidBesideWhatIsNeeded) {

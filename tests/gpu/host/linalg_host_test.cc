@@ -231,7 +231,7 @@ TEST(Errors, ASingularMatrixIsReportedWithItsPivot) {
       call.run(kernel);
       const Report report = take_report();
       EXPECT_EQ(report.code, 1) << kernel.id;
-      EXPECT_EQ(words_for(report), words);
+      EXPECT_EQ(words_for(report).text, words);
     }
   }
 }
@@ -281,7 +281,7 @@ TEST(Errors, WhatIsNotANumberStaysInItsMatrix) {
   EXPECT_EQ(take_report().code, 0);
   Call bad = call_of("SelfAdjointEigV2", {good_and({1, 2, kNaN, 1})});
   bad.run(chosen(bad));
-  EXPECT_EQ(words_for(take_report()),
+  EXPECT_EQ(words_for(take_report()).text,
             "SelfAdjointEigV2: Self-adjoint eigen decomposition was not successful. The "
             "input might not be valid. (Matrix 1.)");
 }

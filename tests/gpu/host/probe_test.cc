@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/error_report.h"
+#include "device/launch_label.h"
 
 namespace tandem::cuda {
 namespace {
@@ -117,9 +118,22 @@ TEST(Reports, TheSiteHasTheWordsWhileItLives) {
     const ErrorSite site(
         [](const Report& r) { return "bad " + std::to_string(r.value); });
     report.site = site.id();
-    EXPECT_EQ(words_for(report), "bad 7");
+    EXPECT_EQ(words_for(report).text, "bad 7");
+    EXPECT_EQ(words_for(report).code, ErrorCode::kInvalidArgument);
   }
-  EXPECT_NE(words_for(report).find("7"), std::string::npos);
+  EXPECT_NE(words_for(report).text.find("7"), std::string::npos);
+}
+
+TEST(Reports, AnErrorKeepsItsClassWithTheLabelOfItsLaunch) {
+  const ErrorSite site([](const Report&) -> ReportWords {
+    return {"too long", ErrorCode::kFailedPrecondition};
+  });
+  const LaunchLabel label(nullptr, [](const void*) { return std::string(" at home"); });
+  Report report;
+  report.code = 1;
+  report.site = site.id();
+  EXPECT_EQ(words_for(report).text, "too long at home");
+  EXPECT_EQ(words_for(report).code, ErrorCode::kFailedPrecondition);
 }
 
 }  // namespace
