@@ -10,6 +10,7 @@
 #include "graph/states.h"
 #include "op/host_function.h"
 #include "op/placement.h"
+#include "plan/conditional.h"
 #include "plan/copy_policy.h"
 #include "plan/list_devices.h"
 #include "tandem/device.h"
@@ -46,10 +47,16 @@ bool is_small_host_value(const ValueInfo& info) {
          info.shape.is_known() && info.shape.num_elements() <= kMaxHostValues;
 }
 
+bool runs_on(const Signature& s, const Device& device) {
+  return (s.op->view && s.op->view(s)) ||
+         KernelRegistry::get().choose(s, device.platform());
+}
+
 class Assigner {
  public:
-  Assigner(const Graph& graph, const std::vector<Device*>& parameter_devices, bool nested)
-      : graph_(graph), cpu_(Runtime::get().cpu()), nested_(nested) {
+  Assigner(const Graph& graph, const std::vector<Device*>& parameter_devices,
+           AssignOptions options)
+      : graph_(graph), cpu_(Runtime::get().cpu()), options_(options) {
     const auto n = static_cast<size_t>(graph.size());
     result_.devices.assign(n, nullptr);
     result_.reasons.assign(n, "");
@@ -134,19 +141,21 @@ class Assigner {
       if (is_list_op(*n.op)) assign_list(i, n);
       return;
     }
-    if (n.device.empty() && stays_on_host(n)) {
+    if (!options_.inside && n.device.empty() && stays_on_host(n)) {
       set(i, &cpu_, "small integers stay on the host");
       return;
     }
     // As in TensorFlow, whose GPU kernels keep such integers in host memory: the host
     // asks for them in every turn of a loop.
-    if (is_counter(i, n)) {
+    if (!options_.inside && is_counter(i, n)) {
       set(i, &cpu_, "counters and predicates of host values stay on the host");
       return;
     }
     NodeSignature s;
     node_signature(graph_, n, nullptr, s);
-    if (n.device.empty()) {
+    if (options_.inside && n.device.empty() && runs_on(s.signature, *options_.inside)) {
+      set(i, options_.inside, "inside a conditional node");
+    } else if (n.device.empty()) {
       const DeviceScope none(std::nullopt);
       const Placement p = place_eager(s.signature);
       set(i, p.device, p.reason);
@@ -171,7 +180,8 @@ class Assigner {
     if (!std::all_of(n.outputs.begin(), n.outputs.end(), is_flag_or_count)) return false;
     const auto& results = graph_.results();
     const auto mine = [i](ValueRef v) { return v.node == i; };
-    if (!nested_ && std::any_of(results.begin(), results.end(), mine)) return false;
+    if (!options_.nested && std::any_of(results.begin(), results.end(), mine))
+      return false;
     return stays_on_host(n);
   }
 
@@ -220,13 +230,24 @@ class Assigner {
     find_lists(n, operands);
     auto& outputs = result_.outputs[static_cast<size_t>(i)];
     outputs.assign(n.outputs.size(), &cpu_);
+    Device* const predicate = first ? result_.of(n.inputs[0]) : nullptr;
+    const ConditionalChoice choice =
+        several_ ? choose_conditional({graph_, n, operands, predicate, options_.inside})
+                 : ConditionalChoice{};
+    if (!choice.why.empty()) {
+      set(i, choice.device ? choice.device : &cpu_, "control flow; " + choice.why);
+    }
+    if (choice.device) {
+      outputs.assign(n.outputs.size(), choice.device);
+      return;
+    }
     if (n.kind == Node::Kind::kWhile) {
       for (size_t k = 0; k < outputs.size(); ++k) outputs[k] = operands[k];
       return;
     }
     for (size_t branch = n.subgraphs.size(); branch-- > 0;) {
       const Graph& g = *n.subgraphs[branch];
-      const Assignment inner = assign_devices(g, operands, true);
+      const Assignment inner = assign_devices(g, operands, {.nested = true});
       for (size_t k = 0; k < outputs.size(); ++k) {
         const ValueRef v = g.results()[k];
         if (!v.defined()) continue;
@@ -247,7 +268,7 @@ class Assigner {
     }
     if (open) {
       const Graph& body = *n.subgraphs[1];
-      const Assignment inner = assign_devices(body, operands, true);
+      const Assignment inner = assign_devices(body, operands, {.nested = true});
       for (size_t k = 0; k < carried; ++k) {
         if (operands[k] || graph_.info(n.inputs[k]).state) continue;
         operands[k] = inner.of(body.results()[k]);
@@ -261,7 +282,7 @@ class Assigner {
 
   const Graph& graph_;
   Device& cpu_;
-  const bool nested_;
+  const AssignOptions options_;
   bool several_ = false;
   Assignment result_;
 };
@@ -269,8 +290,9 @@ class Assigner {
 }  // namespace
 
 Assignment assign_devices(const Graph& graph,
-                          const std::vector<Device*>& parameter_devices, bool nested) {
-  return Assigner(graph, parameter_devices, nested).run();
+                          const std::vector<Device*>& parameter_devices,
+                          AssignOptions options) {
+  return Assigner(graph, parameter_devices, options).run();
 }
 
 void node_signature(const Graph& graph, const Node& node, Device* device,
@@ -309,8 +331,8 @@ namespace {
 // Builds the graph again, with copies where values cross.
 class CopyInserter {
  public:
-  CopyInserter(const Graph& from, Assignment& assignment, CopyPolicy policy)
-      : from_(from), old_(assignment), policy_(policy), to_(from.name()) {}
+  CopyInserter(const Graph& from, Assignment& assignment, CopyPolicy policy, bool fixed)
+      : from_(from), old_(assignment), policy_(policy), fixed_(fixed), to_(from.name()) {}
 
   Graph run() {
     for (int32_t i = 0; i < from_.size(); ++i) {
@@ -352,7 +374,7 @@ class CopyInserter {
     new_.outputs.push_back(std::move(outputs));
   }
   Device& target(const Node& n, int32_t i, size_t k) const {
-    if (n.has_subgraphs()) return Runtime::get().cpu();
+    if (n.has_subgraphs()) return *old_.devices[static_cast<size_t>(i)];
     if (is_element(n, k)) {
       Device* d = old_.of({i, 0});
       return d ? *d : Runtime::get().cpu();
@@ -367,7 +389,7 @@ class CopyInserter {
     if (from_.info(v).state || from_.info(v).dtype == DType::kVariant) return false;
     Device* have = old_.of(v);
     if (!have) return false;
-    if (n.has_subgraphs()) {
+    if (n.has_subgraphs() && old_.devices[static_cast<size_t>(i)]->is_host()) {
       // The predicate is read by the host; operands stay where they are.
       if (have->is_host()) return false;
       return n.kind == Node::Kind::kWhile ? belongs_to_condition(from_, n, k)
@@ -385,7 +407,7 @@ class CopyInserter {
     if (is_element(n, k)) return want != have && !(want->is_host() && have->is_host());
     // Work of a device is recorded with fixed addresses; arguments come and go, so they
     // go through a slot of the plan's own.
-    if (from_.node(v.node).kind == Node::Kind::kParameter && !have->is_host())
+    if (from_.node(v.node).kind == Node::Kind::kParameter && !have->is_host() && !fixed_)
       return true;
     return want != have && !(want->is_host() && have->is_host());
   }
@@ -409,6 +431,7 @@ class CopyInserter {
   const Graph& from_;
   Assignment& old_;
   const CopyPolicy policy_;
+  const bool fixed_;
   Assignment new_;
   Graph to_;
   std::vector<int32_t> nodes_;  // old → new
@@ -417,8 +440,9 @@ class CopyInserter {
 
 }  // namespace
 
-Graph insert_copies(const Graph& graph, Assignment& assignment, CopyPolicy policy) {
-  return CopyInserter(graph, assignment, policy).run();
+Graph insert_copies(const Graph& graph, Assignment& assignment, CopyPolicy policy,
+                    bool fixed) {
+  return CopyInserter(graph, assignment, policy, fixed).run();
 }
 
 }  // namespace tandem

@@ -27,19 +27,26 @@ struct Assignment {
   }
 };
 
+struct AssignOptions {
+  /// A sub-graph, whose results are nobody's but the control flow's around it.
+  bool nested = false;
+  /// A sub-graph of a conditional node of this device (plan/conditional.h): what could
+  /// stay on the host goes there, too.
+  Device* inside = nullptr;
+};
+
 /// `parameter_devices`: where the arguments are; of lists, where their elements are.
-/// `nested`: a sub-graph, whose results are nobody's but the control flow's around it.
 /// Throws InvalidArgumentError when a scope cannot be satisfied and soft placement is
 /// off.
 Assignment assign_devices(const Graph& graph,
                           const std::vector<Device*>& parameter_devices,
-                          bool nested = false);
+                          AssignOptions options = {});
 
 /// The graph with a copy for each value that is needed on another device than its own,
 /// once per device; the assignment is extended accordingly. Throws what the policy says
-/// (plan/copy_policy.h).
-Graph insert_copies(const Graph& graph, Assignment& assignment,
-                    CopyPolicy policy = CopyPolicy::kSilent);
+/// (plan/copy_policy.h). `fixed`: arguments have the same addresses in every call.
+Graph insert_copies(const Graph& graph, Assignment& assignment, CopyPolicy policy,
+                    bool fixed = false);
 
 /// What a kernel prepares for: infos of the node's inputs and outputs.
 struct NodeSignature {

@@ -18,8 +18,12 @@ namespace {
 class Orderer {
  public:
   Orderer(const Graph& graph, const Assignment& assignment,
-          const std::vector<char>& is_step)
-      : graph_(graph), assignment_(assignment), is_step_(is_step), next_(size(graph)) {
+          const std::vector<char>& is_step, bool inside)
+      : graph_(graph),
+        assignment_(assignment),
+        is_step_(is_step),
+        inside_(inside),
+        next_(size(graph)) {
     result_.assign_in_place.assign(size(graph), 0);
   }
 
@@ -184,12 +188,10 @@ class Orderer {
   bool may_fail(const Device* device) const {
     for (int32_t i = 0; i < graph_.size(); ++i) {
       const Node& n = graph_.node(i);
-      if (assignment_.devices[static_cast<size_t>(i)] == device && n.op &&
-          n.op->effects & kMayFail) {
-        return true;
-      }
+      if (assignment_.devices[static_cast<size_t>(i)] != device) continue;
+      if (n.has_subgraphs() || (n.op && n.op->effects & kMayFail)) return true;
     }
-    return false;
+    return inside_;  // what is around it may have failed
   }
   // A reader that comes after the write has to read a copy.
   void note_read(ValueRef state, const Node& reader) {
@@ -312,6 +314,7 @@ class Orderer {
   const Graph& graph_;
   const Assignment& assignment_;
   const std::vector<char>& is_step_;
+  const bool inside_;
   std::vector<std::vector<int32_t>> next_;
   std::vector<std::vector<int32_t>> readers_;
   std::vector<std::pair<int32_t, int32_t>> writers_;  // who writes memory, for which node
@@ -324,8 +327,8 @@ class Orderer {
 }  // namespace
 
 Order order_nodes(const Graph& graph, const Assignment& assignment,
-                  const std::vector<char>& is_step) {
-  return Orderer(graph, assignment, is_step).run();
+                  const std::vector<char>& is_step, bool inside) {
+  return Orderer(graph, assignment, is_step, inside).run();
 }
 
 }  // namespace tandem

@@ -22,8 +22,9 @@ struct Order {
   std::vector<std::vector<int32_t>> before;
 };
 
-/// `is_step`: whether a node does work at all (by node).
+/// `is_step`: whether a node does work at all (by node). `inside`: part of a conditional
+/// node, whose kernels come after others that may have failed.
 Order order_nodes(const Graph& graph, const Assignment& assignment,
-                  const std::vector<char>& is_step);
+                  const std::vector<char>& is_step, bool inside = false);
 
 }  // namespace tandem

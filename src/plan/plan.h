@@ -105,6 +105,9 @@ struct PlanOptions {
   Branches branches = Branches::kWhereFaster;
   /// What is said to copies between devices that nobody asked for.
   CopyPolicy copies = CopyPolicy::kSilent;
+  /// Of a sub-graph: the device whose conditional node it is part of. Its parameters and
+  /// results have the same addresses in every run.
+  Device* inside = nullptr;
 };
 
 /// A graph with the plan for it: the planner adds copies, so the graph is its own.

@@ -10,8 +10,10 @@ namespace tandem {
 Planner::Planner(const Graph& graph, const std::vector<Device*>& parameter_devices,
                  const PlanOptions& options, const std::vector<Device*>& result_devices)
     : options_(options), nested_(!result_devices.empty()) {
-  assignment_ = assign_devices(graph, parameter_devices, nested_);
-  graph_ = insert_copies(graph, assignment_, options.copies);
+  assignment_ = assign_devices(graph, parameter_devices,
+                               {.nested = nested_, .inside = options.inside});
+  graph_ = insert_copies(graph, assignment_, options.copies,
+                         /*fixed=*/options.inside != nullptr);
   find_views();
   separate_results(result_devices);
 }
@@ -20,11 +22,11 @@ std::shared_ptr<const PlannedGraph> Planner::run() {
   const int64_t begin = recorder::now_ns();
   auto made = std::make_shared<PlannedGraph>();
   find_steps();
-  order_ = order_nodes(graph_, assignment_, is_step_);
+  order_ = order_nodes(graph_, assignment_, is_step_, options_.inside != nullptr);
   while (!order_.reads_to_copy.empty()) {
     copy_reads(order_.reads_to_copy);
     find_steps();
-    order_ = order_nodes(graph_, assignment_, is_step_);
+    order_ = order_nodes(graph_, assignment_, is_step_, options_.inside != nullptr);
   }
   for (int32_t i = 0; i < graph_.size(); ++i) {
     if (order_.assign_in_place[index(i)]) is_step_[index(i)] = 0;

@@ -233,15 +233,21 @@ std::vector<std::vector<int32_t>> Planner::replaceable(
   }
   if (readers.empty()) return lists;
   const InPlace inplace(graph_, n, assignment_.devices[index(node)]);
+  // A loop that its device runs computes in the memory of its results.
+  const bool loop =
+      n.kind == Node::Kind::kWhile && !assignment_.devices[index(node)]->is_host();
+  const auto may_share = [&](size_t input, int32_t output) {
+    return loop ? input == index(output) : inplace.may_share(input, output);
+  };
   for (int32_t o = 0; o < static_cast<int32_t>(lists.size()); ++o) {
     for (size_t k = 0; k < roots.size(); ++k) {
       if (!roots[k].value.defined() || roots[k].offset) continue;
       const auto found = buffer_of.find({roots[k].value.node, roots[k].value.output});
-      if (found == buffer_of.end() || !inplace.may_share(k, o)) continue;
+      if (found == buffer_of.end() || !may_share(k, o)) continue;
       // Every way in which the node reads that memory must allow it.
       const std::vector<size_t>& all = readers.at(found->second);
       if (std::all_of(all.begin(), all.end(),
-                      [&](size_t j) { return inplace.may_share(j, o); })) {
+                      [&](size_t j) { return may_share(j, o); })) {
         lists[index(o)].push_back(found->second);
       }
     }

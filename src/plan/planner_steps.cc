@@ -89,6 +89,9 @@ void Planner::plan_children(PlannedGraph& made) {
     const Node& n = graph_.node(i);
     if (!n.has_subgraphs()) continue;
     const size_t first = n.kind == Node::Kind::kIf || n.kind == Node::Kind::kCase ? 1 : 0;
+    Device* const decides = assignment_.devices[index(i)];
+    PlanOptions options = options_;
+    options.inside = decides->is_host() ? nullptr : decides;
     std::vector<Device*> operands;
     for (size_t k = first; k < n.inputs.size(); ++k) {
       const ValueRef v = n.inputs[k];
@@ -96,17 +99,16 @@ void Planner::plan_children(PlannedGraph& made) {
       if (!d && !graph_.info(v).state) {
         const bool carried =
             n.kind == Node::Kind::kWhile && k < static_cast<size_t>(n.carried);
-        d = carried ? assignment_.outputs[index(i)][k] : &Runtime::get().cpu();
+        d = carried ? assignment_.outputs[index(i)][k] : decides;
       }
       operands.push_back(d);
     }
     for (size_t g = 0; g < n.subgraphs.size(); ++g) {
       std::vector<Device*> results = assignment_.outputs[index(i)];
       const bool condition = n.kind == Node::Kind::kWhile && g == 0;
-      if (condition) results = {&Runtime::get().cpu()};
-      if (results.empty()) results = {&Runtime::get().cpu()};
+      if (condition || results.empty()) results = {decides};
       made.subplans[index(i)].push_back(
-          make_plan(*n.subgraphs[g], operands, options_, results));
+          make_plan(*n.subgraphs[g], operands, options, results));
       for (const PlanSpace& s : made.subplans[index(i)].back()->plan.spaces) {
         space(Runtime::get().named(s.device));
       }

@@ -68,8 +68,9 @@ void Planner::separate_results(const std::vector<Device*>& wanted) {
     const bool whole = r.offset == 0 && bytes_of(r.value) == bytes_of(v);
     if (!elsewhere && leaf && !nested_ && r.value == v) continue;
     const std::pair key{r.value.node, r.value.output};
-    // What a device computes has a fixed address; results do not.
-    const bool fixed = have && !have->is_host();
+    // What a device computes has a fixed address; results have none, but for those of
+    // conditional nodes.
+    const bool fixed = have && !have->is_host() && !options_.inside;
     if (!elsewhere && !fixed && !leaf && whole && !graph_.info(r.value).state &&
         !assigned.count(key) && claimed.insert(key).second) {
       continue;

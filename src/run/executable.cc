@@ -61,9 +61,9 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places
       continue;
     }
     // Sub-graphs are given addresses, not tensors that can be waited for.
-    if (t->device->is_host() || (!children_.empty() && t->device != stream_device_)) {
+    if (t->device->is_host() || (host_control_ && t->device != stream_device_)) {
       t->buffer->host_wait();
-    } else if (!children_.empty()) {
+    } else if (host_control_) {
       if (auto e = t->buffer->error()) std::rethrow_exception(e);
       stream_device_->compute().wait(t->buffer->ready());
     }

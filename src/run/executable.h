@@ -93,6 +93,15 @@ class Executable {
   void run_list_op(Frame& frame, const Step& step);
   void run_branch(Frame& frame, const Step& step);
   void run_loop(Frame& frame, const Step& step);
+  void find_fixed_results();
+  void bind_conditionals(Frame& frame, const Segment& segment);
+  void bind_conditional(Frame& frame, const Step& step);
+  void bind_inside(Frame& frame, size_t child, std::span<void* const> parameters,
+                   std::span<void* const> results);
+  void run_conditional(Frame& frame, const Step& step, const StreamContext& context);
+  void run_inside(Frame& frame, const StreamContext& context);
+  void copy_inside(const Step& step, const StreamContext& context, void* to,
+                   const void* from, size_t bytes) const;
   void run_child(Frame& frame, size_t child, std::span<void* const> parameters,
                  std::span<void* const> results);
   void follow(Frame& inner, Device& device);
@@ -139,6 +148,14 @@ class Executable {
   Device* stream_device_ = nullptr;
   std::vector<Stream*> side_streams_;  // by lane; null: no side lane
   std::vector<size_t> side_ends_;      // last segment of each side lane
+  /// It is part of a conditional node: its steps are recorded with those around it, and
+  /// nothing outside of them is ever given to it.
+  bool inside_ = false;
+  /// Of a conditional loop's body, by result: it may have the memory of the parameter of
+  /// the same number.
+  std::vector<char> replaces_parameter_;
+  /// Control flow that the host decides.
+  bool host_control_ = false;
   std::vector<std::unique_ptr<Executable>> children_;
   std::vector<std::vector<size_t>> child_variables_;  // their variables among ours
   std::vector<char> last_use_;  // by slot: a list that nobody uses afterwards

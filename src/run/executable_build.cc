@@ -198,6 +198,17 @@ class ExecutableBuilder {
       s.kind = n.kind == Node::Kind::kWhile ? Executable::Step::Kind::kLoop
                                             : Executable::Step::Kind::kBranch;
       s.child = first_child_[idx(planned.node)];
+      s.conditional = !s.device->is_host();
+      s.name = n.kind == Node::Kind::kWhile ? "While" : "Cond";
+      if (s.conditional) {
+        for (size_t g = 0; g < n.subgraphs.size(); ++g) {
+          Executable& inside = *e_.children_[idx(s.child) + g];
+          inside.inside_ = true;
+          if (n.kind == Node::Kind::kWhile && g == 1) inside.find_fixed_results();
+        }
+      } else {
+        e_.host_control_ = true;
+      }
     }
     s.in = e_.table_.size();
     for (size_t i = 0; i < n.inputs.size(); ++i) {
@@ -207,7 +218,9 @@ class ExecutableBuilder {
         slot({}, false);
       } else if (g_.info(v).state) {
         const size_t at = slot({}, false);
-        if (kernel) add_variable_patch(variable(variable_handle(g_, v)), at, 0, true);
+        if (kernel || s.conditional) {
+          add_variable_patch(variable(variable_handle(g_, v)), at, 0, kernel);
+        }
       } else {
         const size_t at = slot(v, kernel);
         if (plan_.places[idx(v.node)][idx(v.output)].storage ==
@@ -236,6 +249,7 @@ class ExecutableBuilder {
   // carries is where the loop's result is, from the first turn on, and a view of a
   // constant is where the view was placed.
   Device& reader_of_constant(const Executable::Step& s, const Node& n, size_t input) {
+    if (s.conditional) return *s.device;
     if (n.kind == Node::Kind::kWhile && input < idx(n.carried)) {
       Device* carried = e_.device_of({s.node, static_cast<int32_t>(input)});
       if (carried) return *carried;
@@ -332,6 +346,7 @@ class ExecutableBuilder {
         e_.has_async_ |= !host && !side;
       }
       e_.segments_.back().end = k + 1;
+      e_.segments_.back().conditional |= e_.steps_[k].conditional;
       segment_of[k] = e_.segments_.size() - 1;
     }
     for (size_t l = 0; l < e_.side_streams_.size(); ++l) {
@@ -364,7 +379,8 @@ class ExecutableBuilder {
     }
     const auto add_children_of = [this](std::vector<Device*>& to, size_t from, size_t n) {
       for (size_t c = from; c < from + n; ++c) {
-        if (e_.children_[c]->has_async_) to.push_back(e_.children_[c]->stream_device_);
+        const Executable& child = *e_.children_[c];
+        if (child.has_async_ && !child.inside_) to.push_back(child.stream_device_);
       }
     };
     for (Executable::Step& s : e_.steps_) {

@@ -73,6 +73,7 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() {
   for (const auto& child : children_) {
     f->children.push_back(child->make_frame());
     f->loops.emplace_back();
+    f->conditionals.emplace_back();
   }
   return f;
 }

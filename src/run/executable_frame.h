@@ -23,8 +23,9 @@ struct Executable::Step {
   size_t out = 0;        // first output
   size_t workspace = 0;  // slot, or kNoSlot
   Device* device = nullptr;
-  bool other_cpu = false;  // a logical CPU with a team of its own
-  bool guarded = false;    // writes a variable: not once something has failed
+  bool other_cpu = false;    // a logical CPU with a team of its own
+  bool guarded = false;      // writes a variable: not once something has failed
+  bool conditional = false;  // control flow that its device decides
   const char* name = "";
   const char* detail = nullptr;  // name and results of the node, for native devices
   /// The user's line, for the recorder: see Executable::site_of. Null: not asked for yet.
@@ -44,9 +45,10 @@ struct Executable::Segment {
   size_t end = 0;
   bool host = true;
   bool copy = false;
-  bool side = false;   // on a thread of the runtime, joined before the call returns
-  bool first = true;   // of its lane
-  bool apart = false;  // a step that cannot be captured
+  bool side = false;         // on a thread of the runtime, joined before the call returns
+  bool first = true;         // of its lane
+  bool apart = false;        // a step that cannot be captured
+  bool conditional = false;  // has such steps
   std::vector<size_t> waits;  // segments of other lanes
 };
 
@@ -90,6 +92,14 @@ struct Executable::Frame {
     std::vector<Tensor> fresh;  // lists that a turn has made
   };
   std::vector<std::unique_ptr<LoopState>> loops;  // by child executable
+  /// Of a loop that its device decides.
+  struct ConditionalLoop {
+    Ref<Buffer> control;  // whether to go on, and how many turns there were
+    std::byte* address = nullptr;
+    std::vector<Ref<Buffer>> buffers;  // by result; null: its parameter's memory
+    std::vector<void*> results;        // where the body writes them
+  };
+  std::vector<std::unique_ptr<ConditionalLoop>> conditionals;  // by child executable
   // When variables were bound last: valid while nobody else takes their lock.
   const VariableLock* bound_lock = nullptr;
   uint64_t bound_holds = 0;

@@ -53,6 +53,7 @@ void Executable::launch_segment(Frame& f, size_t s) {
   const PlanLane& lane = plan_.lanes[idx(segment.lane)];
   Stream& stream = stream_of(*lanes_[idx(segment.lane)], lane.kind);
   wait_before(f, segment, stream);
+  if (segment.conditional) bind_conditionals(f, segment);
   patch_copies(f, s);
   if (one_by_one(*lanes_[idx(segment.lane)])) {
     f.done[s] = f.lane_end[idx(segment.lane)] = run_one_by_one(f, segment, stream);
@@ -145,10 +146,17 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
         session->begin(order[k - segment.begin], {step.name, nullptr, step.detail},
                        [this, &step] { return site_of(step); });
       }
+      if (step.conditional) {
+        run_conditional(f, step, context);
+        if (session) session->end();
+        continue;
+      }
       if (step.kind == Step::Kind::kCopy) {
         void *const to = f.table[step.out], *const from = f.table[step.in];
         const size_t bytes = copy_bytes(step);
-        if (bytes && session) {
+        if (bytes && inside_) {
+          if (to != from) copy_inside(step, context, to, from, bytes);
+        } else if (bytes && session) {
           const auto at = static_cast<size_t>(&segment - segments_.data());
           f.copies.push_back({at, k, session->copy(to, from, bytes), to, from});
         } else if (bytes) {

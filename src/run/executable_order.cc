@@ -60,7 +60,7 @@ std::vector<std::vector<int32_t>> Executable::step_order(const Frame& f,
       add(f.table[step.workspace], static_cast<int64_t>(step.prepared->workspace_bytes),
           true);
     }
-    may_fail[i] = n.op && (n.op->effects & kMayFail) != 0;
+    may_fail[i] = step.conditional || (n.op && (n.op->effects & kMayFail) != 0);
     updates[i] |= step.guarded;
   }
   std::vector<std::vector<int32_t>> order(count);

@@ -1,17 +1,16 @@
 // Captured work: recorded on a stream of its own (so that other threads may go on
 // submitting), made into a CUDA graph, launched on the stream it belongs to. Steps that
 // do not depend on each other become branches of the graph.
-#include <algorithm>
 #include <atomic>
 #include <utility>
 
-#include "base/flags.h"
 #include "base/recorder.h"
 #include "device/capture_session.h"
 #include "device/cuda/activity.h"
 #include "device/cuda/captured_nodes.h"
 #include "device/cuda/copy_kernel.h"
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_session.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/launch.h"
 #include "tandem/error.h"
@@ -21,15 +20,6 @@ namespace tandem::cuda {
 namespace {
 
 std::atomic<FindCopyKernel> found_copy_kernel{nullptr};
-
-/// A copy of the graph: what must be said again when its addresses change.
-struct CopyNode {
-  CUgraphNode node = nullptr;
-  CopyKernel kernel;
-  void* to = nullptr;
-  const void* from = nullptr;
-  uint64_t bytes = 0;
-};
 
 /// The stream that capture happens on, and the graph until it is instantiated.
 struct Recording {
@@ -41,68 +31,6 @@ struct Recording {
     if (graph) driver().cuGraphDestroy(graph);
     if (stream) driver().cuStreamDestroy(stream);
   }
-};
-
-class CudaSession final : public CaptureSession {
- public:
-  CudaSession(CudaDevice& device, CUstream stream) : device_(device), stream_(stream) {}
-
-  void begin(std::span<const int32_t> after, StepLabel label, Site site) override {
-    steps_.push_back({label, {}, std::move(site)});
-    if (serial()) return;
-    std::vector<CUgraphNode> nodes;
-    for (int32_t step : after) {
-      const auto& last = steps_[static_cast<size_t>(step)].ends;
-      nodes.insert(nodes.end(), last.begin(), last.end());
-    }
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-    check(driver().cuStreamUpdateCaptureDependencies(stream_, nodes.data(), nullptr,
-                                                     nodes.size(),
-                                                     CU_STREAM_SET_CAPTURE_DEPENDENCIES),
-          "ordering captured work");
-  }
-  void end() override { steps_.back().ends = last_nodes(); }
-
-  int32_t copy(void* to, const void* from, size_t bytes) override {
-    CopyNode copy;
-    copy.kernel = copy_kernel(device_, bytes);
-    copy.to = to;
-    copy.from = from;
-    copy.bytes = bytes;
-    void* arguments[] = {&to, &from, &copy.bytes};
-    check(driver().cuLaunchKernel(copy.kernel.function, copy.kernel.blocks, 1, 1,
-                                  copy.kernel.threads, 1, 1, 0, stream_, arguments,
-                                  nullptr),
-          "recording a copy");
-    copy.node = last_nodes().at(0);
-    copies_.push_back(copy);
-    return static_cast<int32_t>(copies_.size() - 1);
-  }
-
-  std::vector<CopyNode> take_copies() { return std::move(copies_); }
-  std::vector<CapturedStep> take_steps() { return std::move(steps_); }
-
- private:
-  static bool serial() {
-    static const bool asked = env_bool("TANDEM_CAPTURE_SERIAL", false);
-    return asked;
-  }
-  /// What the next node would come after.
-  std::vector<CUgraphNode> last_nodes() const {
-    CUstreamCaptureStatus status{};
-    const CUgraphNode* nodes = nullptr;
-    size_t count = 0;
-    check(driver().cuStreamGetCaptureInfo(stream_, &status, nullptr, nullptr, &nodes,
-                                          nullptr, &count),
-          "looking at captured work");
-    return {nodes, nodes + count};
-  }
-
-  CudaDevice& device_;
-  CUstream stream_;
-  std::vector<CapturedStep> steps_;
-  std::vector<CopyNode> copies_;
 };
 
 }  // namespace
@@ -117,13 +45,20 @@ CopyKernel copy_kernel(CudaDevice& device, size_t bytes) {
 
 class CudaCaptured final : public Captured, public CapturedCopies {
  public:
-  CudaCaptured(CudaStream& stream, CudaDevice& device, CUgraph graph,
-               std::vector<CopyNode> copies, std::vector<CapturedStep> steps)
+  /// What the session has recorded.
+  struct Recorded {
+    CUgraph graph = nullptr;
+    std::vector<CopyNode> copies;
+    std::vector<CapturedStep> steps;
+    bool conditional = false;
+  };
+  CudaCaptured(CudaStream& stream, CudaDevice& device, Recorded recorded)
       : stream_(stream),
         device_(device),
-        graph_(graph),
-        copies_(std::move(copies)),
-        steps_(std::move(steps)) {
+        graph_(recorded.graph),
+        conditional_(recorded.conditional),
+        copies_(std::move(recorded.copies)),
+        steps_(std::move(recorded.steps)) {
     if (const CUresult made = driver().cuGraphInstantiate(&exec_, graph_, 0)) {
       driver().cuGraphDestroy(graph_);
       check(made, "making a captured step");
@@ -133,7 +68,7 @@ class CudaCaptured final : public Captured, public CapturedCopies {
     if (stream_.closed_) return;  // the process exits: the driver may be gone
     stream_.wait_quietly(last_);
     device_.activate();
-    driver().cuGraphExecDestroy(exec_);
+    if (exec_) driver().cuGraphExecDestroy(exec_);
     driver().cuGraphDestroy(graph_);
   }
   TimePoint launch() override {
@@ -186,11 +121,14 @@ class CudaCaptured final : public Captured, public CapturedCopies {
       for (CapturedStep& step : steps_) {
         if (step.site) step.label.site = step.site();
       }
+      // With conditional nodes there may be one at a time.
+      if (conditional_) driver().cuGraphExecDestroy(std::exchange(exec_, nullptr));
       CUgraphExec fresh = nullptr;
       names_ = recording.number_nodes(label_nodes(steps_), [&] {
         check(driver().cuGraphInstantiate(&fresh, graph_, 0), "making a captured step");
       });
-      driver().cuGraphExecDestroy(std::exchange(exec_, fresh));
+      const CUgraphExec before = std::exchange(exec_, fresh);
+      if (before) driver().cuGraphExecDestroy(before);
       for (CopyNode& copy : copies_) tell(copy);
     }
     recording.add_nodes(names_);
@@ -200,6 +138,7 @@ class CudaCaptured final : public Captured, public CapturedCopies {
   CudaDevice& device_;
   CUgraph graph_;  // names the nodes
   CUgraphExec exec_ = nullptr;
+  const bool conditional_;  // has conditional nodes
   std::vector<CopyNode> copies_;
   std::vector<CapturedStep> steps_;
   NumberedNodes names_;    // of the executable graph's nodes, once somebody asked
@@ -218,19 +157,20 @@ std::unique_ptr<Captured> CudaStream::capture(
   check(api.cuStreamBeginCapture(r.stream, CU_STREAM_CAPTURE_MODE_RELAXED),
         "beginning a capture");
   r.open = true;
-  std::vector<CopyNode> copies;
-  std::vector<CapturedStep> steps;
+  CudaCaptured::Recorded recorded;
   {
-    CudaSession session(device, r.stream);
+    const StreamContext recording = context(r.stream);
+    CudaSession session(device, recording);
     const ProgrammaticLaunches launches(true);
-    task(context(r.stream));
-    copies = session.take_copies();
-    steps = session.take_steps();
+    task(recording);
+    recorded.copies = session.copies();
+    recorded.conditional = session.conditional();
+    recorded.steps = session.take_steps();
   }
   r.open = false;
   check(api.cuStreamEndCapture(r.stream, &r.graph), "ending a capture");
-  return std::make_unique<CudaCaptured>(*this, device, std::exchange(r.graph, nullptr),
-                                        std::move(copies), std::move(steps));
+  recorded.graph = std::exchange(r.graph, nullptr);
+  return std::make_unique<CudaCaptured>(*this, device, std::move(recorded));
 }
 
 }  // namespace tandem::cuda

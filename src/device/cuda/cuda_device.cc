@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/recorder.h"
+#include "device/conditional_work.h"
 #include "device/cuda/activity.h"
 #include "tandem/error.h"
 
@@ -77,6 +78,7 @@ CudaDevice::CudaDevice(Options options)
                 .device = this,
                 .reports = false}),
       copy_out_({.lane = recorder::intern(short_name() + "/copy_out"), .device = this}) {
+  ConditionalWork::offer(*this);
   Devices& all = devices();
   std::lock_guard lock(all.mutex);
   all.list.push_back(this);

@@ -19,7 +19,8 @@ namespace tandem::cuda {
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery)                    \
   X(cuStreamGetCaptureInfo) X(cuStreamUpdateCaptureDependencies)                         \
   X(cuGraphExecKernelNodeSetParams) X(cuGraphNodeGetType) X(cuGraphNodeGetDependencies)  \
-  X(cuLaunchKernelEx)                                                                    \
+  X(cuLaunchKernelEx) X(cuGraphAddNode) X(cuGraphConditionalHandleCreate)                \
+  X(cuStreamBeginCaptureToGraph)                                                         \
   X(cuEventSynchronize) X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphDestroy)         \
   X(cuGraphExecDestroy) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemCreate)        \
   X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)                            \

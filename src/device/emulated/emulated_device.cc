@@ -7,6 +7,7 @@
 
 #include "base/flags.h"
 #include "base/recorder.h"
+#include "device/conditional_work.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -52,7 +53,9 @@ EmulatedDevice::EmulatedDevice(Options options)
                   .limited = options_.request.memory_limit > 0}),
       compute_(stream_options("/compute", &team_)),
       copy_in_(stream_options("/copy_in", nullptr)),
-      copy_out_(stream_options("/copy_out", nullptr)) {}
+      copy_out_(stream_options("/copy_out", nullptr)) {
+  ConditionalWork::offer(*this);
+}
 
 EmulatedDevice::~EmulatedDevice() {
   shutdown();

@@ -1,6 +1,7 @@
 #include "device/emulated/emulated_stream.h"
 
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "base/recorder.h"
+#include "device/conditional_work.h"
 #include "device/device.h"
 #include "tandem/error.h"
 
@@ -43,7 +45,13 @@ class EmulatedCaptured final : public Captured {
         task_(std::make_shared<std::function<void(const StreamContext&)>>(
             std::move(task))) {}
   TimePoint launch() override {
-    return stream_.submit([task = task_](const StreamContext& c) { (*task)(c); });
+    return stream_.submit([task = task_](const StreamContext& c) {
+      const auto read = [&c](void* to, const void* from, size_t bytes) {
+        std::memcpy(to, static_cast<const std::byte*>(from) + c.address_offset, bytes);
+      };
+      LookingWork work(c, read);
+      (*task)(c);
+    });
   }
 
  private:
