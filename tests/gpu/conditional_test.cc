@@ -1,6 +1,8 @@
 // Branches and loops that a real GPU decides by itself, as conditional nodes of the one
 // graph that a step is: against the CPU, and without a word to the host.
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
 #include "gpu/gpu.h"
@@ -75,14 +77,13 @@ TEST_F(CudaConditional, ALoopOverDeviceDataCopiesNothing) {
 TEST_F(CudaConditional, AnErrorEndsTheLoopAndLeavesVariablesAlone) {
   Variable v = on("/GPU:0", [] { return Variable(zeros({1})); });
   auto f = function([&](Tensor x, Tensor table) {
-    return while_loop(
-        [](const Tensors& s) { return reduce_all(s[0] < constant(4096)); },
-        [&](const Tensors& s) {
-          const Tensor found = gather(table, s[0]);
-          v.assign_add(found);
-          return Tensors{s[0] + constant(1), s[1] + found};
-        },
-        {x, zeros({1})})[1];
+    return while_loop([](const Tensors& s) { return reduce_all(s[0] < constant(4096)); },
+                      [&](const Tensors& s) {
+                        const Tensor found = gather(table, s[0]);
+                        v.assign_add(found);
+                        return Tensors{s[0] + constant(1), s[1] + found};
+                      },
+                      {x, zeros({1})})[1];
   });
   const Tensor table = given({1, 2, 3, 4});
   const Tensor x = on(
@@ -154,6 +155,47 @@ TEST_F(CudaConditional, RandomNumbersAreTheSameAsByTheHost) {
   auto looked = function(draw);
   EXPECT_EQ(take(looked), got);
   EXPECT_EQ(looked.explain().find("as a conditional node"), std::string::npos);
+}
+
+// A loop of a thousand turns in each way; how long a turn takes is printed.
+TEST_F(CudaConditional, EveryWayGivesTheSame) {
+  const auto run = [](const Tensor& x) {
+    return while_loop(
+        [](const Tensors& s) { return reduce_max(s[1]) < constant(1000.f); },
+        [](const Tensors& s) {
+          return Tensors{tanh(matmul(s[0], s[0])) + constant(0.01f),
+                         s[1] + constant(1.f)};
+        },
+        {x, zeros({4})})[0];
+  };
+  const Tensor x =
+      on("/GPU:0", [] { return identity(eye(16) * constant(0.5f) + constant(0.01f)); });
+  const auto take = [&](const char* what) {
+    Floats values;
+    try {
+      auto f = function([&](Tensor t) { return run(t); });
+      values = floats(f(x));
+      using Clock = std::chrono::steady_clock;
+      double best = 1e9;
+      for (int i = 0; i < 5; ++i) {
+        const auto begin = Clock::now();
+        f(x).wait();
+        best =
+            std::min(best, std::chrono::duration<double>(Clock::now() - begin).count());
+      }
+      std::printf("a turn %s: %.2f us\n", what, best * 1e3);
+    } catch (const Error& e) {
+      std::printf("a turn %s: %s\n", what, e.what());
+    }
+    return values;
+  };
+  const Floats decided = take("as a conditional node");
+  EXPECT_FALSE(decided.empty());
+  setenv("TANDEM_PROGRAMMATIC_BODIES", "1", 1);
+  EXPECT_EQ(take("as a conditional node with early starts"), decided);
+  unsetenv("TANDEM_PROGRAMMATIC_BODIES");
+  const SwitchedOff off;
+  EXPECT_EQ(take("decided by the host"), decided);
 }
 
 // Products and reductions of libraries and of our own inside a body.

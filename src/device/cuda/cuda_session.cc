@@ -163,14 +163,12 @@ CUgraph* CudaSession::add_node(CUgraphConditionalHandle handle,
   return params.conditional.phGraph_out;
 }
 
-// Kernels of bodies start when those before them are over: the early start is a matter
-// between kernels of one graph.
 void CudaSession::record_body(CUgraph body, FnRef<void(CudaSession&)> task) {
   BodyRecording recording(body);
   StreamContext context = context_;
   context.native = recording.stream;
   {
-    const ProgrammaticLaunches none(false);
+    const ProgrammaticLaunches early(env_bool("TANDEM_PROGRAMMATIC_BODIES", false));
     CudaSession inner(device_, context);
     task(inner);
     std::vector<CapturedStep> steps = inner.take_steps();

@@ -2,7 +2,8 @@
 // lies on the host, streams that are queues, events, graphs and captures, and
 // libcupti.so.13 that tells what ran. Kernels are noted and do nothing, but for the ones
 // named "copy", which copy. Streams run their work when somebody waits for it, or at once
-// (run_at_once). Calls are serialised.
+// (run_at_once). Conditional nodes of graphs run, by what the plugin's kernels for them
+// say. Calls are serialised.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,11 @@ size_t memory_in_use();
 void set_memory(size_t bytes);
 /// A captured graph's kernels that come after others, as "NAME < NAME,NAME", in the order
 /// of capture: of the graph that was instantiated last.
+/// A conditional node is a "while" or "switch", and its bodies' lines follow it,
+/// indented.
 std::vector<std::string> last_graph();
+/// What the next tests of loops find in memory where kernels would have written it.
+void answer(const std::vector<bool>& go_on);
 int graphs_instantiated();
 /// CUPTI's clock is this far ahead of the steady clock.
 inline constexpr int64_t kCuptiAhead = 1'000'000'000'000'000;

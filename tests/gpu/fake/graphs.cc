@@ -2,6 +2,7 @@
 // one, whose nodes have numbers of their own, as the real driver's have.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "gpu/fake/state.h"
 
@@ -15,21 +16,52 @@ Graph* of(CUgraphExec graph) { return reinterpret_cast<Graph*>(graph); }
 Node* of(CUgraphNode node) { return reinterpret_cast<Node*>(node); }
 
 const char* name(const Node& node) {
+  if (!node.bodies.empty()) {
+    return node.type == CU_GRAPH_COND_TYPE_WHILE ? "while" : "switch";
+  }
   return node.work.function ? node.work.function->name.c_str() : "transfer";
 }
 
-std::vector<std::string> describe(const Graph& graph) {
+std::vector<std::string> describe(const Graph& graph, const std::string& indent = "") {
   std::vector<std::string> lines;
   for (const auto& node : graph.nodes) {
-    std::string line = name(*node);
+    std::string line = indent + name(*node);
     const char* before = " < ";
     for (const Node* other : node->after) {
       line += before + std::string(name(*other));
       before = ",";
     }
     lines.push_back(line);
+    for (const auto& body : node->bodies) {
+      for (std::string& inner : describe(*body, indent + "  ")) {
+        lines.push_back(std::move(inner));
+      }
+    }
   }
   return lines;
+}
+
+// An executable copy, bodies included.
+std::shared_ptr<Graph> instantiate(const Graph& graph) {
+  auto exec = std::make_shared<Graph>();
+  exec->id = ++state().graphs;
+  std::map<Node*, Node*> clones;
+  for (const auto& node : graph.nodes) {
+    auto clone = std::make_unique<Node>(*node);
+    clone->id = ++state().nodes;
+    clone->original = node.get();
+    for (Node*& before : clone->after) before = clones.at(before);
+    for (auto& body : clone->bodies) body = instantiate(*body);
+    clones[node.get()] = clone.get();
+    tell_clone(node.get(), clone.get());
+    exec->nodes.push_back(std::move(clone));
+  }
+  return exec;
+}
+
+bool has_conditions(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](const auto& node) { return !node->bodies.empty(); });
 }
 
 }  // namespace
@@ -45,16 +77,27 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
 }
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   const Lock lock(mutex());
-  *graph = reinterpret_cast<CUgraph>(of(stream)->capturing.release());
+  Stream* const s = of(stream);
+  *graph = reinterpret_cast<CUgraph>(s->body ? std::exchange(s->body, nullptr)
+                                             : s->capturing.release());
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph graph, const CUgraphNode*,
+                                     const CUgraphEdgeData*, size_t count,
+                                     CUstreamCaptureMode) {
+  const Lock lock(mutex());
+  if (count || of(stream)->graph()) return CUDA_ERROR_NOT_SUPPORTED;
+  of(stream)->body = of(graph);
+  of(stream)->last.clear();
   return CUDA_SUCCESS;
 }
 CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus* status,
-                                cuuint64_t*, CUgraph*, const CUgraphNode** nodes,
+                                cuuint64_t*, CUgraph* graph, const CUgraphNode** nodes,
                                 const CUgraphEdgeData**, size_t* count) {
   const Lock lock(mutex());
   Stream* const s = of(stream);
-  *status =
-      s->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  *status = s->graph() ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  if (graph) *graph = reinterpret_cast<CUgraph>(s->graph());
   *nodes = reinterpret_cast<const CUgraphNode*>(s->last.data());
   *count = s->last.size();
   return CUDA_SUCCESS;
@@ -69,9 +112,10 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes,
   return CUDA_SUCCESS;
 }
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
-  *type = of(node)->work.kind == Work::Kind::kKernel ? CU_GRAPH_NODE_TYPE_KERNEL
-          : of(node)->work.kind == Work::Kind::kFill ? CU_GRAPH_NODE_TYPE_MEMSET
-                                                     : CU_GRAPH_NODE_TYPE_MEMCPY;
+  *type = !of(node)->bodies.empty()                    ? CU_GRAPH_NODE_TYPE_CONDITIONAL
+          : of(node)->work.kind == Work::Kind::kKernel ? CU_GRAPH_NODE_TYPE_KERNEL
+          : of(node)->work.kind == Work::Kind::kFill   ? CU_GRAPH_NODE_TYPE_MEMSET
+                                                       : CU_GRAPH_NODE_TYPE_MEMCPY;
   return CUDA_SUCCESS;
 }
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes,
@@ -86,18 +130,11 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes,
 
 CUresult cuGraphInstantiate(CUgraphExec* made, CUgraph graph, unsigned long long) {
   const Lock lock(mutex());
-  auto* const exec = new Graph;
-  exec->id = ++state().graphs;
-  std::map<Node*, Node*> clones;
-  for (const auto& node : of(graph)->nodes) {
-    auto clone = std::make_unique<Node>(*node);
-    clone->id = ++state().nodes;
-    clone->original = node.get();
-    for (Node*& before : clone->after) before = clones.at(before);
-    clones[node.get()] = clone.get();
-    tell_clone(node.get(), clone.get());
-    exec->nodes.push_back(std::move(clone));
-  }
+  // The driver's rule: one at a time where there are conditional nodes.
+  if (has_conditions(*of(graph)) && of(graph)->instances) return CUDA_ERROR_NOT_SUPPORTED;
+  auto* const exec = new Graph(std::move(*instantiate(*of(graph))));
+  exec->source = of(graph);
+  ++of(graph)->instances;
   state().last_graph = describe(*exec);
   ++state().instantiated;
   *made = reinterpret_cast<CUgraphExec>(exec);
@@ -119,11 +156,14 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const uint32_t correlation = next_correlation();
   Stream* const s = of(stream);
   // What is launched is what the graph is now.
-  std::vector<std::pair<Work, uint64_t>> nodes;
-  for (const auto& node : of(exec)->nodes) nodes.emplace_back(node->work, node->id);
-  give_task(s, [=, id = s->id, graph = of(exec)->id] {
-    state().log.push_back("graph " + std::to_string(nodes.size()));
-    for (const auto& [work, node] : nodes) do_work(work, id, correlation, node, graph);
+  const auto now = std::make_shared<Graph>();
+  now->id = of(exec)->id;
+  for (const auto& node : of(exec)->nodes) {
+    now->nodes.push_back(std::make_unique<Node>(*node));
+  }
+  give_task(s, [now, correlation, id = s->id] {
+    state().log.push_back("graph " + std::to_string(now->nodes.size()));
+    run_graph(*now, id, correlation);
   });
   return CUDA_SUCCESS;
 }
@@ -134,13 +174,91 @@ CUresult cuGraphDestroy(CUgraph graph) {
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   const Lock lock(mutex());
+  if (of(exec)->source) --of(exec)->source->instances;
   delete of(exec);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph,
+                                        CUcontext, unsigned value, unsigned) {
+  const Lock lock(mutex());
+  if (!graph) return CUDA_ERROR_INVALID_VALUE;
+  state().conditions.push_back(value);
+  *handle = state().conditions.size();
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphAddNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before,
+                        const CUgraphEdgeData*, size_t count, CUgraphNodeParams* params) {
+  const Lock lock(mutex());
+  if (params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return CUDA_ERROR_NOT_SUPPORTED;
+  auto node = std::make_unique<Node>();
+  node->id = ++state().nodes;
+  for (size_t i = 0; i < count; ++i) node->after.push_back(of(before[i]));
+  node->type = params->conditional.type;
+  node->condition = params->conditional.handle;
+  for (unsigned b = 0; b < params->conditional.size; ++b) {
+    node->bodies.push_back(std::make_shared<Graph>());
+    node->handles.push_back(reinterpret_cast<CUgraph>(node->bodies.back().get()));
+  }
+  params->conditional.phGraph_out = node->handles.data();
+  *made = reinterpret_cast<CUgraphNode>(node.get());
+  of(graph)->nodes.push_back(std::move(node));
   return CUDA_SUCCESS;
 }
 
 }  // extern "C"
 
 namespace fake {
+
+void set_condition(const Work& work) {
+  const auto& w = work.words;
+  unsigned& condition = state().conditions.at(w[0] - 1);
+  if (work.function->name == "tandem_choose") {
+    const auto* const at = reinterpret_cast<const void*>(w[1]);
+    int64_t value = 0;
+    if (w[2] == 1) {
+      value = *static_cast<const bool*>(at) ? 0 : 1;
+    } else if (w[2] == 4) {
+      value = *static_cast<const int32_t*>(at);
+    } else {
+      value = *static_cast<const int64_t*>(at);
+    }
+    const auto last = static_cast<int64_t>(w[3]) - 1;
+    condition = static_cast<unsigned>(value < 0 || value > last ? last : value);
+    return;
+  }
+  auto* const turns = reinterpret_cast<int64_t*>(w[2]);
+  const auto most = static_cast<int64_t>(w[3]);
+  bool go_on = *reinterpret_cast<const bool*>(w[1]);
+  if (!state().answers.empty()) {
+    go_on = state().answers.front();
+    state().answers.pop_front();
+  }
+  if (w[5]) *turns = 0;
+  condition = go_on && *reinterpret_cast<const int32_t*>(w[4]) == 0 &&
+              (most < 0 || *turns < most);
+  ++*turns;
+}
+
+void run_graph(const Graph& graph, uint32_t stream, uint32_t correlation) {
+  for (const auto& node : graph.nodes) {
+    if (node->bodies.empty()) {
+      do_work(node->work, stream, correlation, node->id, graph.id);
+      continue;
+    }
+    const unsigned& condition = state().conditions.at(node->condition - 1);
+    if (node->type == CU_GRAPH_COND_TYPE_WHILE) {
+      while (condition) run_graph(*node->bodies[0], stream, correlation);
+    } else if (condition < node->bodies.size()) {
+      run_graph(*node->bodies[condition], stream, correlation);
+    }
+  }
+}
+
+void answer(const std::vector<bool>& go_on) {
+  const Lock lock(mutex());
+  state().answers.assign(go_on.begin(), go_on.end());
+}
 
 std::vector<std::string> last_graph() {
   const Lock lock(mutex());

@@ -31,24 +31,35 @@ struct Work {
   const void* from = nullptr;
   size_t bytes = 0;
   int value = 0;
+  std::vector<uint64_t> words = {};  // arguments of kernels that set conditions
 };
+struct Graph;
 
 struct Node {
   uint64_t id = 0;
   Work work;
   std::vector<Node*> after;
   Node* original = nullptr;  // in an executable graph: the captured one
+  /// Conditional nodes.
+  std::vector<std::shared_ptr<Graph>> bodies = {};
+  std::vector<CUgraph> handles = {};  // of the bodies
+  CUgraphConditionalNodeType type = CU_GRAPH_COND_TYPE_IF;
+  CUgraphConditionalHandle condition = 0;
 };
 struct Graph {
   uint32_t id = 0;
   std::vector<std::unique_ptr<Node>> nodes;  // in an order that they may run in
+  Graph* source = nullptr;                   // of an executable one
+  int instances = 0;
 };
 
 struct Stream {
   uint32_t id = 0;
   std::deque<std::function<void()>> queue;
   std::unique_ptr<Graph> capturing;
+  Graph* body = nullptr;    // of a conditional node, when that is captured
   std::vector<Node*> last;  // of the capture
+  Graph* graph() const { return body ? body : capturing.get(); }
 };
 struct Event {
   Stream* stream = nullptr;
@@ -64,6 +75,8 @@ struct State {
   uint64_t nodes = 0;
   int instantiated = 0;
   std::vector<std::string> last_graph;
+  std::vector<unsigned> conditions;  // by handle, from 1
+  std::deque<bool> answers;
 };
 State& state();
 
@@ -84,5 +97,9 @@ void tell_clone(Node* original, Node* clone);
 int64_t now_ns();
 
 Work kernel_work(CUfunction function, void** arguments);
+/// What the plugin's kernels for conditional nodes do.
+void set_condition(const Work& work);
+/// All nodes, those of bodies as often as their conditions say.
+void run_graph(const Graph& graph, uint32_t stream, uint32_t correlation);
 
 }  // namespace fake

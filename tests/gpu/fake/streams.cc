@@ -39,13 +39,13 @@ CUresult give(Stream* stream, const Work& work) {
   if (work.kind == Work::Kind::kKernel && state().next_launch) {
     return std::exchange(state().next_launch, CUDA_SUCCESS);
   }
-  if (stream->capturing) {
+  if (stream->graph()) {
     auto node = std::make_unique<Node>();
     node->id = ++state().nodes;
     node->work = work;
     node->after = stream->last;
     stream->last = {node.get()};
-    stream->capturing->nodes.push_back(std::move(node));
+    stream->graph()->nodes.push_back(std::move(node));
     return CUDA_SUCCESS;
   }
   const uint32_t correlation = next_correlation();
@@ -62,6 +62,7 @@ void do_work(const Work& work, uint32_t stream, uint32_t correlation, uint64_t n
     case Work::Kind::kKernel:
       text = "kernel " + work.function->name;
       if (work.function->name == "copy") std::memcpy(work.to, work.from, work.bytes);
+      if (work.function->name.starts_with("tandem_")) set_condition(work);
       break;
     case Work::Kind::kFill:
       text = "fill" + size;
@@ -85,6 +86,15 @@ Work kernel_work(CUfunction function, void** arguments) {
     work.to = *static_cast<void**>(arguments[0]);
     work.from = *static_cast<const void**>(arguments[1]);
     work.bytes = *static_cast<uint64_t*>(arguments[2]);
+  } else if (work.function->name == "tandem_repeat") {
+    for (int i = 0; i < 5; ++i)
+      work.words.push_back(*static_cast<uint64_t*>(arguments[i]));
+    work.words.push_back(*static_cast<unsigned*>(arguments[5]));
+  } else if (work.function->name == "tandem_choose") {
+    for (int i = 0; i < 2; ++i)
+      work.words.push_back(*static_cast<uint64_t*>(arguments[i]));
+    for (int i = 2; i < 4; ++i)
+      work.words.push_back(*static_cast<unsigned*>(arguments[i]));
   }
   return work;
 }
@@ -124,7 +134,7 @@ CUresult reach(Event* e) {
 
 CUresult copy(Work::Kind kind, void* to, const void* from, size_t bytes, CUstream on) {
   const Lock lock(mutex());
-  return give(of(on), {kind, nullptr, to, from, bytes, 0});
+  return give(of(on), {kind, nullptr, to, from, bytes, 0, {}});
 }
 
 }  // namespace
@@ -245,7 +255,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 }
 CUresult cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream on) {
   const Lock lock(mutex());
-  return give(of(on), {Work::Kind::kFill, nullptr, host(at), nullptr, bytes, value});
+  return give(of(on), {Work::Kind::kFill, nullptr, host(at), nullptr, bytes, value, {}});
 }
 CUresult cuMemsetD8(CUdeviceptr at, unsigned char value, size_t bytes) {
   std::memset(host(at), value, bytes);

@@ -1,0 +1,112 @@
+// Conditional nodes on the pretended GPU: what a graph is made of, how often its bodies
+// run, and what the driver's rules about such graphs ask of the plugin.
+#include "gpu/fake/gpu.h"
+#include "tandem/function.h"
+#include "tandem/profile.h"
+#include "tandem/record.h"
+
+namespace tandem::testing {
+namespace {
+
+using FakeConditional = FakeGpuTest;
+using Tensors = std::vector<Tensor>;
+
+auto loop(int64_t most = -1) {
+  return function([most](Tensor x) {
+    return while_loop([](const Tensors& s) { return reduce_sum(s[0]) < constant(9.f); },
+                      [](const Tensors& s) { return Tensors{matmul(s[0], s[0])}; }, {x},
+                      {.maximum_iterations = most})[0];
+  });
+}
+
+size_t products(const Lines& log) { return count(log, "kernel small_product"); }
+
+TEST_F(FakeConditional, ALoopIsANodeOfTheOneGraph) {
+  const auto f = loop();
+  const Tensor x = ones({4, 4});
+  f(x).wait();
+  const Lines graph = fake::last_graph();
+  EXPECT_EQ(count(graph, "while < tandem_repeat"), 1u) << ::testing::PrintToString(graph);
+  EXPECT_EQ(count(graph, "  tandem_repeat"), 1u) << ::testing::PrintToString(graph);
+  gpu->synchronize();
+  fake::take_log();
+  fake::answer({true, true, true, false});
+  f(x).wait();
+  const Lines log = fake::take_log();
+  EXPECT_EQ(count(log, "graph"), 1u) << ::testing::PrintToString(log);
+  EXPECT_EQ(products(log), 3u) << ::testing::PrintToString(log);
+  EXPECT_EQ(count(log, "kernel tandem_repeat"), 4u);
+  EXPECT_EQ(count(log, "copy to") + count(log, "copy from"), 0u);
+}
+
+TEST_F(FakeConditional, TurnsAreLimitedInEveryCall) {
+  const auto f = loop(2);
+  const Tensor x = ones({4, 4});
+  f(x).wait();
+  for (int call = 0; call < 2; ++call) {
+    gpu->synchronize();
+    fake::take_log();
+    fake::answer({true, true, true, true});
+    f(x).wait();
+    EXPECT_EQ(products(fake::take_log()), 2u);
+    fake::answer({});
+  }
+}
+
+// Only one instance of a graph with conditional nodes may exist, also while a recording
+// asks for another to learn the numbers of its nodes; and copies keep their addresses.
+TEST_F(FakeConditional, ARecordingMakesTheGraphAgain) {
+  const auto f = loop();
+  const Tensor x = ones({4, 4}), y = ones({4, 4});
+  f(x).wait();
+  gpu->synchronize();
+  const int made = fake::graphs_instantiated();
+  start_recording();
+  fake::take_log();
+  fake::answer({true, false});
+  f(y).wait();
+  EXPECT_EQ(products(fake::take_log()), 1u);
+  stop_recording();
+  EXPECT_LE(fake::graphs_instantiated(), made + 1);
+  fake::answer({true, true, false});
+  f(x).wait();
+  EXPECT_EQ(products(fake::take_log()), 2u);
+}
+
+TEST_F(FakeConditional, ABranchIsASwitchOfTwoBodies) {
+  const auto f = function([](Tensor x) {
+    return cond(
+        reduce_sum(x) > constant(3.f), [&] { return matmul(x, x); },
+        [&] { return x + constant(1.f); });
+  });
+  f(ones({4, 4})).wait();
+  const Lines graph = fake::last_graph();
+  EXPECT_EQ(count(graph, "switch < tandem_choose"), 1u)
+      << ::testing::PrintToString(graph);
+  EXPECT_EQ(count(graph, "  small_product"), 1u) << ::testing::PrintToString(graph);
+  EXPECT_EQ(fake::graphs_instantiated() > 0, true);
+}
+
+// A launch that fails inside a body leaves no stream capturing: the next call works.
+TEST_F(FakeConditional, AFailedCaptureCanBeRepeated) {
+  const auto f = loop();
+  const Tensor x = ones({4, 4});
+  gpu->synchronize();
+  fake::fail_next_launch(1);
+  try {
+    f(x).wait();
+  } catch (const Error&) {
+  }
+  fake::fail_next_launch(0);
+  try {
+    gpu->synchronize();
+  } catch (const Error&) {
+  }
+  fake::take_log();
+  fake::answer({true, false});
+  f(x).wait();
+  EXPECT_EQ(products(fake::take_log()), 1u);
+}
+
+}  // namespace
+}  // namespace tandem::testing
