@@ -27,6 +27,11 @@ void throw_out_of_memory(const OutOfMemory& what) {
   if (what.largest_free >= 0) {
     text += fmt::format(", largest free block {}", format_bytes(what.largest_free));
   }
+  if (what.given >= 0) {
+    text += fmt::format(
+        ", the GPU gave no more than {}: other programs or libraries hold the rest",
+        format_bytes(what.given));
+  }
   throw ResourceExhaustedError(text + ". " + what.remedy);
 }
 

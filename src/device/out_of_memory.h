@@ -13,7 +13,9 @@ struct OutOfMemory {
   int64_t in_use = 0;
   int64_t limit = 0;
   int64_t largest_free = -1;  // largest block that could be had now; -1: does not apply
-  std::string remedy;         // one sentence
+  /// All that the device could get, where others hold the rest; -1: does not apply.
+  int64_t given = -1;
+  std::string remedy;  // one sentence
 };
 
 /// Throws ResourceExhaustedError.

@@ -45,6 +45,11 @@ Sites& sites() {
 
 }  // namespace
 
+namespace {
+const bool g_installed =
+    (set_memory_line_provider([] { return memory_line(native_location()); }), true);
+}  // namespace
+
 std::shared_ptr<const SourceLocation> native_location() {
   const CallSite site = current_call_site();
   if (!site.frames[0]) return nullptr;
@@ -56,7 +61,10 @@ std::shared_ptr<const SourceLocation> native_location() {
 }
 
 const SourceLocation* source_of(const Node& node) {
-  const SourceLocation* at = node.location.get();
+  return source_of(node.location.get());
+}
+
+const SourceLocation* source_of(const SourceLocation* at) {
   if (!at || at->line != kNotLookedUp) return at;
   const auto& native = *static_cast<const NativeLocation*>(at);
   std::call_once(native.once, [&] {
@@ -64,6 +72,14 @@ const SourceLocation* source_of(const Node& node) {
     native.found = {std::move(line.file), line.line, std::move(line.function)};
   });
   return native.found.file.empty() ? nullptr : &native.found;
+}
+
+MemoryLine memory_line(std::shared_ptr<const SourceLocation> location) {
+  if (!location) return {};
+  return {std::move(location), [](const void* place) {
+            const auto* at = source_of(static_cast<const SourceLocation*>(place));
+            return at ? site_text(*at) : std::string("an unknown place");
+          }};
 }
 
 std::string site_text(const SourceLocation& at) {

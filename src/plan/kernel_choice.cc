@@ -10,6 +10,7 @@
 #include "plan/cost_store.h"
 #include "tandem/error.h"
 #include "tensor/buffer.h"
+#include "tensor/live_memory.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem {
@@ -39,13 +40,14 @@ std::vector<const Kernel*> candidates(const Signature& s, Platform platform) {
 // probabilities. Candidates share it but for their workspaces, whose contents are theirs.
 struct TrialMemory {
   Device& device;
+  const char* op;
   std::vector<Ref<Buffer>> buffers;
   LeaseSet leases;
   std::vector<void*> in, out;
 
   TrialMemory(const Signature& s, Device& d);
   void* zeros(size_t bytes) {
-    buffers.push_back(Buffer::allocate(device, bytes));
+    buffers.push_back(allocate_for({"trial of kernels of", op}, device, bytes));
     void* const p = leases.address(buffers.back());
     if (device.is_host()) {
       std::fill_n(static_cast<std::byte*>(p), bytes, std::byte{0});
@@ -66,7 +68,8 @@ struct TrialMemory {
   static constexpr size_t kPiece = 1 << 20;
 };
 
-TrialMemory::TrialMemory(const Signature& s, Device& d) : device(d) {
+TrialMemory::TrialMemory(const Signature& s, Device& d)
+    : device(d), op(s.op->name.c_str()) {
   for (size_t i = 0; i < s.inputs.size(); ++i) {
     const InputDef& def = s.op->input_def(static_cast<int>(i));
     const TensorInfo& t = s.inputs[i];
@@ -120,7 +123,8 @@ double measure_native_us(const Kernel& kernel, const Prepared& prepared,
 double measure_us(const Signature& s, const Kernel& kernel, const Prepared& prepared,
                   TrialMemory& memory, double best) {
   Device& device = memory.device;
-  const Ref<Buffer> scratch = Buffer::allocate(device, prepared.workspace_bytes);
+  const Ref<Buffer> scratch =
+      allocate_for({"trial of kernels of", memory.op}, device, prepared.workspace_bytes);
   LeaseSet lease;
   void* const workspace = prepared.workspace_bytes ? lease.address(scratch) : nullptr;
   const LaunchArgs args{memory.in.data(), memory.out.data(), workspace, nullptr};
@@ -197,10 +201,14 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure) {
     const std::string key = cost_key(s, k->id);
     std::optional<double> us = CostStore::get().find(key);
     if (!us) {
-      if (!memory) memory.emplace(s, device);
       try {
+        if (!memory) memory.emplace(s, device);
         prepared = k->prepare(s);
         us = measure_us(s, *k, *prepared, *memory, least);
+      } catch (const ResourceExhaustedError&) {
+        // The program may still fit where one more copy of its tensors does not.
+        memory.reset();
+        return {list[0], list[0]->prepare(s), "default: no memory for a measurement"};
       } catch (const Error&) {
         // A library may refuse a candidate after all: the others serve.
         if (k == list.back() && timed.empty()) throw;

@@ -180,6 +180,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
       const Interruptible unlocked;
       results = entry->compiled->call(inputs);
     }
+    note_lines(results);
     return pack(entry->results.ptr(), results).release().ptr();
   });
 }

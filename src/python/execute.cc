@@ -243,6 +243,7 @@ PyObject* run(const OpDef& op, PyObject* const* args, Py_ssize_t nargs, PyObject
     const nb::gil_scoped_release unlocked;
     current_emitter().emit(op, attrs, inputs.args(), outputs);
   }
+  note_lines(outputs);
   return result_of(op, std::move(outputs));
 }
 
@@ -299,9 +300,15 @@ nb::dict describe(const OpDef& op) {
 
 Tensor emit_unlocked(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> inputs) {
   const SiteScope site;
-  if (is_small(op, inputs)) return current_emitter().emit_one(op, attrs, inputs);
-  const nb::gil_scoped_release unlocked;
-  return current_emitter().emit_one(op, attrs, inputs);
+  Tensor result;
+  if (is_small(op, inputs)) {
+    result = current_emitter().emit_one(op, attrs, inputs);
+  } else {
+    const nb::gil_scoped_release unlocked;
+    result = current_emitter().emit_one(op, attrs, inputs);
+  }
+  note_lines({&result, 1});
+  return result;
 }
 
 void bind_execute(nb::module_& m) {

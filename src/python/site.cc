@@ -12,7 +12,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "graph/source_of.h"
 #include "graph/trace.h"
+#include "tensor/tensor_impl.h"
 
 namespace tandem::python {
 
@@ -133,8 +135,17 @@ const char* user_site() {
   return at ? recorder::intern(at->file + ":" + std::to_string(at->line)) : nullptr;
 }
 
+void note_lines(std::span<const Tensor> results) {
+  for (const Tensor& t : results) {
+    const TensorImpl* impl = t.impl();
+    if (!impl || !impl->buffer || !is_line_noted(*impl->buffer)) continue;
+    note_line(*impl->buffer, memory_line(user_location()));
+  }
+}
+
 void bind_site(nb::module_& m) {
   set_location_provider(ask);
+  set_memory_line_provider(nullptr);  // note_lines says it once the lock is back
   m.def(
       "add_library_folders",
       [](const std::vector<std::string>& folders) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "base/recorder.h"
 #include "graph/graph.h"
@@ -36,6 +37,9 @@ class SiteScope {
   bool on_;
   const char* before_ = nullptr;
 };
+
+/// Says which line made the large ones among results, for when memory runs out.
+void note_lines(std::span<const Tensor> results);
 
 /// Makes traces ask for the user's line.
 void bind_site(nb::module_& m);

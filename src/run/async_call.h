@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "run/call_plan.h"
+#include "tensor/live_memory.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem {
@@ -38,7 +39,9 @@ class DeviceOutputs final : public OutputAllocator {
       : plan_(plan), offset_(address_offset), tensors_(plan.outputs.size()) {}
   void* allocate(int output, const Shape& shape) override {
     const auto i = static_cast<size_t>(output);
-    tensors_[i] = make_tensor(*plan_.device, plan_.outputs[i].dtype, shape);
+    const DType dtype = plan_.outputs[i].dtype;
+    tensors_[i] =
+        make_tensor_for("result of", plan_.op->name.c_str(), *plan_.device, dtype, shape);
     return static_cast<std::byte*>(tensors_[i].impl()->address(leases_)) + offset_;
   }
   std::vector<Tensor>& tensors() { return tensors_; }

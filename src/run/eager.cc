@@ -15,6 +15,7 @@
 #include "run/host_call.h"
 #include "run/tape.h"
 #include "tandem/device.h"
+#include "tensor/live_memory.h"
 #include "tensor/transfer.h"
 #include "tensor/variable_arena.h"
 
@@ -143,6 +144,7 @@ class Call {
     variable_->value =
         whole ? make_tensor(t.dtype, t.shape, device, t.buffer, t.byte_offset)
               : duplicate(t, device);
+    note_variable(*variable_);
     return true;
   }
 
@@ -158,6 +160,7 @@ class Call {
       return old->address(leases_);
     }
     value = duplicate(*old, device);
+    note_variable(*variable_);
     return value.impl()->address(leases_);
   }
 
@@ -178,8 +181,14 @@ class Call {
     Ref<Buffer> buffer =
         o.dtype == DType::kString
             ? Buffer::strings(device, static_cast<size_t>(o.shape.num_elements()))
-            : Buffer::allocate(device, o.bytes);
+            : allocate_for({"result of", op_.name.c_str(), o.dtype, &o.shape}, device,
+                           o.bytes);
     return make_tensor(o.dtype, o.shape, device, std::move(buffer), 0);
+  }
+
+  Ref<Buffer> make_workspace() {
+    return allocate_for({"workspace of", op_.name.c_str()}, *plan_->device,
+                        plan_->prepared->workspace_bytes);
   }
 
   void fill_input_pointers(void** pointers) {
@@ -227,7 +236,7 @@ class Call {
     Ref<Buffer> workspace;
     LaunchArgs args{in, out, nullptr, nullptr};
     if (plan_->prepared->workspace_bytes) {
-      workspace = Buffer::allocate(*plan_->device, plan_->prepared->workspace_bytes);
+      workspace = make_workspace();
       args.workspace = workspace->host_address();
     }
     if (!recorder::enabled()) {
@@ -249,7 +258,7 @@ class Call {
     Ref<Buffer> workspace;
     void* workspace_address = nullptr;
     if (plan_->prepared->workspace_bytes) {
-      workspace = Buffer::allocate(device, plan_->prepared->workspace_bytes);
+      workspace = make_workspace();
       workspace_address = leases_.address(workspace);
     }
     auto body = [&](const StreamContext& context, DeviceOutputs& outputs) {
@@ -342,7 +351,7 @@ class Call {
       outputs.push_back(std::move(t));
     }
     if (plan_->prepared->workspace_bytes) {
-      call->workspace = Buffer::allocate(device, plan_->prepared->workspace_bytes);
+      call->workspace = make_workspace();
       call->workspace_pointer = leases_.address(call->workspace);
     }
     call->in_pointers = std::move(in);

@@ -12,6 +12,7 @@
 #include "run/executable_frame.h"
 #include "run/node_error.h"
 #include "tandem/device.h"
+#include "tensor/live_memory.h"
 #include "tensor/variable_impl.h"
 #include "tensor/variable_wait.h"
 
@@ -100,7 +101,7 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places
                          last.impl()->buffer.use_count() == 1;
       results[k] =
           reuse ? make_tensor(info.dtype, info.shape, device, last.impl()->buffer, 0)
-                : make_tensor(device, info.dtype, info.shape);
+                : make_tensor_for("result of", name_, device, info.dtype, info.shape);
       last = results[k];
       result_addresses[k] = results[k].impl()->address(leases);
     }

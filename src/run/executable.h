@@ -120,6 +120,7 @@ class Executable {
   std::shared_ptr<const PlannedGraph> planned_;
   const Graph& graph_;
   const Plan& plan_;
+  const char* const name_;       // of the graph, kept for ever
   std::vector<Device*> spaces_;  // devices of the plan's spaces
   std::vector<Device*> lanes_;   // devices of the plan's lanes
   std::vector<Step> steps_;

@@ -459,7 +459,10 @@ class ExecutableBuilder {
 };
 
 Executable::Executable(std::shared_ptr<const PlannedGraph> planned)
-    : planned_(std::move(planned)), graph_(*planned_->graph), plan_(planned_->plan) {
+    : planned_(std::move(planned)),
+      graph_(*planned_->graph),
+      plan_(planned_->plan),
+      name_(recorder::intern(graph_.name())) {
   ExecutableBuilder(*this).run();
 }
 

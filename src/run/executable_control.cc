@@ -10,6 +10,7 @@
 #include "run/eager.h"
 #include "run/executable_frame.h"
 #include "tandem/device.h"
+#include "tensor/live_memory.h"
 #include "tensor/tensor_list.h"
 #include "tensor/transfer.h"
 
@@ -26,7 +27,8 @@ namespace {
 
 // A value that becomes an element where it is: the plan's memory is used again.
 Tensor take_element(Device& device, const ValueInfo& info, const void* from) {
-  Tensor made = make_tensor(device, info.dtype, info.shape);
+  Tensor made =
+      make_tensor_for("element of a list", nullptr, device, info.dtype, info.shape);
   LeaseSet leases;
   if (const size_t bytes = made.impl()->bytes()) {
     device.copy(device.compute(), made.impl()->address(leases), from, bytes).host_wait();
@@ -246,9 +248,10 @@ void Executable::run_loop(Frame& f, const Step& step) {
         const bool memory = !info.state && info.dtype != DType::kVariant;
         Device* d = memory ? device_of({step.node, static_cast<int32_t>(i)}) : nullptr;
         state->buffers[side].push_back(
-            memory ? Buffer::allocate(
-                         *d, static_cast<size_t>(checked_bytes(info.dtype, info.shape)))
-                   : nullptr);
+            memory
+                ? allocate_for({"loop state of", name_, info.dtype, &info.shape}, *d,
+                               static_cast<size_t>(checked_bytes(info.dtype, info.shape)))
+                : nullptr);
         state->addresses[side].push_back(
             memory ? f.leases.address(state->buffers[side].back()) : nullptr);
       }

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "device/runtime.h"
+#include "plan/peak.h"
+#include "tensor/live_memory.h"
 #include "tensor/transfer.h"
 #include "tensor/variable_arena.h"
 
@@ -14,7 +16,8 @@ namespace {
 void* plus(void* p, int64_t offset) { return static_cast<std::byte*>(p) + offset; }
 }  // namespace
 
-// The allocator knows what one allocation lacks; the plan knows what the call needs.
+// The allocator knows what one allocation lacks; the plan knows what the call needs, and
+// which of its values are large.
 Ref<Buffer> Executable::allocate_arena(size_t s) const {
   const PlanSpace& space = plan_.spaces[s];
   const int64_t limit = spaces_[s]->allocator().info().limit;
@@ -27,16 +30,23 @@ Ref<Buffer> Executable::allocate_arena(size_t s) const {
         spaces_[s]->full_name(), space.bytes, space.result_bytes, space.constant_bytes,
         space.variable_bytes, limit);
   };
+  const auto largest = [&] {
+    const std::string lines = peak_text(*planned_, static_cast<int32_t>(s), 8);
+    if (lines.empty()) return lines;
+    return fmt::format("\nLargest values of {}, where most of them are needed at once:{}",
+                       graph_.name(), lines);
+  };
   if (plan_.over_limit > 0 && plan_.over_device == space.device) {
     throw ResourceExhaustedError(fmt::format(
         "{}, which is exceeded by {} bytes. Use smaller batches, another device, or a "
-        "higher limit.",
-        needs(), plan_.over_limit));
+        "higher limit.{}",
+        needs(), plan_.over_limit, largest()));
   }
   try {
-    return Buffer::allocate(*spaces_[s], static_cast<size_t>(space.bytes));
+    return allocate_for({"intermediate values of", name_}, *spaces_[s],
+                        static_cast<size_t>(space.bytes));
   } catch (const ResourceExhaustedError& e) {
-    throw ResourceExhaustedError(fmt::format("{}. {}", needs(), e.what()));
+    throw ResourceExhaustedError(fmt::format("{}. {}{}", needs(), e.what(), largest()));
   }
 }
 
@@ -160,6 +170,7 @@ void Executable::bind_variables(Frame& f, const VariableLock* lock) {
       if (v.value.header().use_count() != 1 || t.buffer.use_count() != 1 ||
           (t.buffer->is_foreign() && !home)) {
         v.value = duplicate(t, *v.device);
+        note_variable(v);
       }
       settled &= !v.arena || VariableArena::at_home(v);
     }

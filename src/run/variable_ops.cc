@@ -6,6 +6,7 @@
 #include "op/placement.h"
 #include "tandem/ops.h"
 #include "tandem/variable.h"
+#include "tensor/live_memory.h"
 #include "tensor/transfer.h"
 #include "tensor/variable_impl.h"
 
@@ -37,6 +38,7 @@ Variable::Variable(const Tensor& initial, VariableOptions options) {
   // A tensor of the variable's own: writing in place asks whether anybody else holds it.
   v->value = make_tensor(value.dtype(), value.shape(), *v->device, value.impl()->buffer,
                          value.impl()->byte_offset);
+  note_variable(*v);
   auto* handle = new TensorImpl;
   handle->dtype = DType::kResource;
   handle->device = v->device;

@@ -8,6 +8,7 @@
 
 #include "device/runtime.h"
 #include "tandem/error.h"
+#include "tensor/live_memory.h"
 
 namespace tandem {
 
@@ -25,15 +26,21 @@ Ref<Buffer> Buffer::allocate(Device& device, size_t bytes) {
 
 Ref<Buffer> Buffer::allocate(Device& device, size_t bytes, Stream* stream) {
   const auto make = [&] {
-    return Ref<Buffer>(new Buffer(device, device.allocator().allocate(bytes, stream)));
+    Ref<Buffer> made(new Buffer(device, device.allocator().allocate(bytes, stream)));
+    if (is_noted(device, bytes)) note_buffer(*made);
+    return made;
   };
-  if (device.is_host()) return make();
+  const auto explained = [&](const ResourceExhaustedError& e) {
+    return ResourceExhaustedError(e.what() + explain_memory(device));
+  };
   try {
     return make();
-  } catch (const ResourceExhaustedError&) {
-    if (on_stream_thread) throw;
+  } catch (const ResourceExhaustedError& e) {
     const int64_t limit = device.allocator().info().limit;
-    if (limit && static_cast<int64_t>(bytes) > limit) throw;
+    if (device.is_host() || on_stream_thread ||
+        (limit && static_cast<int64_t>(bytes) > limit)) {
+      throw explained(e);
+    }
   }
   // Work that is queued holds what it reads, on any device: once it is done there may be
   // room.
@@ -42,7 +49,11 @@ Ref<Buffer> Buffer::allocate(Device& device, size_t bytes, Stream* stream) {
       queue->now().host_wait();
     }
   }
-  return make();
+  try {
+    return make();
+  } catch (const ResourceExhaustedError& e) {
+    throw explained(e);
+  }
 }
 
 Ref<Buffer> Buffer::foreign(Device& device, void* address, size_t bytes,
@@ -89,6 +100,7 @@ Buffer::~Buffer() {
       if (x->deleter) x->deleter();
     }
   } else {
+    if (is_noted(*device_, allocation_.bytes)) forget_buffer(*this);
     if (kind_ == Kind::kStrings) {
       auto* p = static_cast<std::string*>(allocation_.address);
       const size_t n = allocation_.bytes / sizeof(std::string);

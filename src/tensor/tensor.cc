@@ -7,6 +7,7 @@
 
 #include "device/runtime.h"
 #include "tensor/format.h"
+#include "tensor/live_memory.h"
 #include "tensor/tensor_impl.h"
 #include "tensor/transfer.h"
 #include "tensor/variable_impl.h"
@@ -136,11 +137,16 @@ int64_t checked_bytes(DType dtype, const Shape& shape) {
 }
 
 Tensor make_tensor(Device& device, DType dtype, const Shape& shape) {
+  return make_tensor_for("tensor", nullptr, device, dtype, shape);
+}
+
+Tensor make_tensor_for(const char* role, const char* name, Device& device, DType dtype,
+                       const Shape& shape) {
   const auto bytes = static_cast<size_t>(checked_bytes(dtype, shape));
   Ref<Buffer> buffer =
       dtype == DType::kString
           ? Buffer::strings(device, static_cast<size_t>(shape.num_elements()))
-          : Buffer::allocate(device, bytes);
+          : allocate_for({role, name, dtype, &shape}, device, bytes);
   return make_tensor(dtype, shape, device, std::move(buffer), 0);
 }
 

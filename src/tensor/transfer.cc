@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "device/copy.h"
+#include "tensor/live_memory.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem {
@@ -32,7 +33,10 @@ Tensor copy_to_device(const Tensor& tensor, Device& target) {
   }
   const size_t bytes = from->bytes();
   Stream* stream = target.is_host() ? nullptr : &target.copy_in();
-  Ref<Buffer> buffer = Buffer::allocate(target, bytes, stream);
+  const MemoryNote note{
+      from->device->is_host() ? "copy from the host" : "copy from another device",
+      nullptr, from->dtype, &from->shape};
+  Ref<Buffer> buffer = allocate_for(note, target, bytes, stream);
   // Before its work is over a buffer may be spoiled already, but its stream does not know
   // of the error yet; the copy then takes it over when it runs.
   const bool over = from->buffer->ready().passed();

@@ -1,8 +1,13 @@
 #include "tensor/variable_arena.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include <fmt/format.h>
+
+#include "base/recorder.h"
 #include "tandem/error.h"
+#include "tensor/live_memory.h"
 
 namespace tandem {
 
@@ -11,6 +16,22 @@ bool plain(DType t) { return t != DType::kString && t != DType::kVariant; }
 
 size_t aligned(size_t bytes) {
   return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+/// The largest few by name, for the list of what takes memory; kept for ever.
+const char* names_of(std::vector<VariableImpl*> members) {
+  constexpr size_t kNamed = 3;
+  const size_t named = std::min(members.size(), kNamed);
+  std::partial_sort(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(named),
+                    members.end(), [](const VariableImpl* a, const VariableImpl* b) {
+                      return a->value.impl()->bytes() > b->value.impl()->bytes();
+                    });
+  std::string text;
+  for (size_t i = 0; i < named; ++i) {
+    text += fmt::format("{}'{}'", i ? ", " : "", members[i]->name);
+  }
+  if (members.size() > named) text += fmt::format(" and {} more", members.size() - named);
+  return recorder::intern(text);
 }
 }  // namespace
 
@@ -32,7 +53,8 @@ std::shared_ptr<VariableArena> VariableArena::gather(
   if (members.size() < 2) return nullptr;
   Ref<Buffer> memory;
   try {
-    memory = Buffer::allocate(*members[0]->device, bytes);
+    memory = allocate_for({"values of variables", names_of(members)}, *members[0]->device,
+                          bytes);
   } catch (const ResourceExhaustedError&) {
     return nullptr;
   }

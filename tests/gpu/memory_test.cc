@@ -1,6 +1,7 @@
 // The allocator on a real GPU.
 #include "device/copy.h"
 #include "gpu/gpu.h"
+#include "support/alone.h"
 #include "tandem/error.h"
 
 namespace tandem::testing {
@@ -60,6 +61,48 @@ TEST_F(CudaMemory, TrimGivesBytesBack) {
   const Allocation a = gpu->allocator().allocate(32 * kMiB, &gpu->compute());
   gpu->allocator().free(a, {});
   EXPECT_GE(gpu->allocator().trim(), 32 * kMiB);
+}
+
+// The whole message on a GPU that is said to be small.
+ALONE_TEST(CudaOutOfMemory, ListsTheLargestByWhatTheyAre,
+           {{"TANDEM_GPU_MEMORY_MB", "96"}}) {
+  Device* gpu = real_gpu();
+  if (!gpu) GTEST_SKIP() << why_no_gpu();
+  const DeviceScope scope("/GPU:0");
+  const Variable weights(fill({4 << 20}, constant(1.f)), {.name = "dense/kernel"});
+  const Tensor sum = weights.read() + 1.f;
+  auto f = function([](Tensor x) { return matmul(matmul(x, x), x); }, {.name = "cube"});
+  const Tensor y = f(fill({1024, 1024}, constant(0.f)));
+  for (int i = 0; i < 2; ++i) {
+    try {
+      fill({24 << 20}, constant(1.f)).wait();
+      ADD_FAILURE() << "96 MiB were asked for, and some are in use";
+    } catch (const ResourceExhaustedError& e) {
+      const std::string text = e.what();
+      for (const char* part :
+           {"OOM when allocating tensor with 100663296 bytes", "limit 96.00MiB",
+            "raise TANDEM_GPU_MEMORY_MB",
+            "It was for: result of Fill, float32 [25165824]",
+            "16.00MiB: value of variable 'dense/kernel', float32 [4194304]",
+            "16.00MiB: result of AddV2, float32 [4194304]",
+            "4.00MiB: result of cube, float32 [1024,1024]",
+            "intermediate values of cube"}) {
+        EXPECT_NE(text.find(part), std::string::npos) << part << " is not in " << text;
+      }
+    }
+  }
+  EXPECT_EQ(floats(reduce_sum(sum))[0], 2.f * (4 << 20));
+}
+
+ALONE_TEST(CudaOutOfMemory, KernelsAreNotMeasuredWithoutMemoryForIt,
+           {{"TANDEM_GPU_MEMORY_MB", "96"}, {"TANDEM_COST_STORE", "off"}}) {
+  Device* gpu = real_gpu();
+  if (!gpu) GTEST_SKIP() << why_no_gpu();
+  const DeviceScope scope("/GPU:0");
+  const Tensor x = fill({2048, 2048}, constant(0.f));  // 16 MiB, as the product
+  const Tensor filler = fill({10 << 20}, constant(0.f));
+  auto f = function([](Tensor v) { return matmul(v, v); });
+  EXPECT_EQ(floats(reduce_sum(f(x)))[0], 0);
 }
 
 }  // namespace

@@ -160,3 +160,30 @@ def test_lines_of_code_that_is_not_in_a_file():
     f = tf.function(scope["f"])
     f(tf.ones([2]))
     assert "at <cell 1>:3" in f.explain()
+
+
+def test_running_out_of_memory_names_lines(run_python):
+    program = """
+        import tandem as tf
+        with tf.device("/GPU:0"):
+            kept = [tf.ones([8 << 20]) + float(i) for i in range(2)]  # the sums
+            weights = tf.Variable(tf.zeros([1 << 20]), name="kernel")
+
+            @tf.function
+            def f(x):
+                return [x + 1.0, x * 2.0]
+            made = f(kept[0])  # the call
+            try:
+                tf.zeros([64 << 20])
+            except tf.errors.ResourceExhaustedError as e:
+                print(e.message)
+    """
+    env = {"TANDEM_EMULATE_GPUS": "1", "TANDEM_EMULATED_MEMORY_MB": "256", "CUDA_VISIBLE_DEVICES": ""}
+    status, out, err = run_python(program, env=env)
+    assert status == 0, err
+    assert "It was for: result of Fill, float32 [67108864]" in out
+    assert "64.00MiB (2 of 32.00MiB): result of AddV2, float32 [8388608], at " in out
+    assert "program.py:4\n" in out, out
+    assert "64.00MiB (2 of 32.00MiB): result of __inference_f_" in out
+    assert "program.py:10\n" in out, out
+    assert "4.00MiB: value of variable 'kernel', float32 [1048576]" in out

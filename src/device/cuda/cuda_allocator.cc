@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/flags.h"
 #include "base/recorder.h"
 #include "device/out_of_memory.h"
 
@@ -56,6 +57,7 @@ Allocation CudaAllocator::allocate(size_t bytes, Stream* stream) {
   std::unique_lock lock(mutex_);
   options_.activate();
   if (!started_) start();
+  refused_ = false;
   if (static_cast<int64_t>(bytes) > limit_) out_of_memory(bytes);
   Zone& zone = zone_for(bytes);
   const size_t granted = zone.round(std::max<size_t>(bytes, 1));
@@ -88,9 +90,13 @@ bool CudaAllocator::grow(Zone& zone, size_t bytes) {
   size_t wanted = needed;
   if (&zone == small_.get()) wanted = std::max(wanted, kSmallGrowth / page);
   const auto page_size = static_cast<int64_t>(page);
+  refused_ = false;
   while (spare_.size() < wanted && held_ + page_size <= limit_) {
     PhysicalMemory::Page fresh;
-    if (!memory_->create(&fresh)) break;
+    if (!memory_->create(&fresh)) {
+      refused_ = true;
+      break;
+    }
     spare_.push_back(fresh);
     held_ += page_size;
   }
@@ -179,25 +185,27 @@ size_t CudaAllocator::trim() {
 }
 
 void CudaAllocator::out_of_memory(size_t bytes) const {
-  const bool limited = options_.limit > 0;
-  int64_t largest = 0;
-  if (started_) {
-    const size_t page = memory_->page_bytes();
-    largest = static_cast<int64_t>(
-        (spare_.size() + small_->strippable() + large_->strippable()) * page);
+  std::string more = ", or compute in half precision.";
+  if (refused_) {
+    more = ", or end other programs that hold the GPU's memory.";
+  } else if (options_.limit > 0) {
+    more = ", or raise memory_limit in set_logical_device_configuration.";
+  } else if (env_int("TANDEM_GPU_MEMORY_MB", 0) > 0) {
+    more = ", or raise TANDEM_GPU_MEMORY_MB.";
   }
+  // Free pages can be put together, with new ones up to the limit, however they lie.
+  const auto page = static_cast<int64_t>(memory_->page_bytes());
+  const size_t free_pages = spare_.size() + small_->strippable() + large_->strippable();
+  const int64_t fresh = refused_ ? 0 : (limit_ - held_) / page * page;
   throw_out_of_memory(
       {.device = options_.device,
        .allocator = options_.allocator,
        .asked = static_cast<int64_t>(bytes),
        .in_use = in_use_,
        .limit = limit_,
-       .largest_free = std::max(largest, limit_ - held_),
-       .remedy = limited
-                     ? "Drop tensors that are no longer needed, use smaller batches, or "
-                       "raise memory_limit in set_logical_device_configuration."
-                     : "Drop tensors that are no longer needed, use smaller batches, or "
-                       "end other programs that hold the GPU's memory."});
+       .largest_free = static_cast<int64_t>(free_pages) * page + fresh,
+       .given = refused_ ? held_ : -1,
+       .remedy = "Drop tensors that are no longer needed, use smaller batches" + more});
 }
 
 }  // namespace tandem::cuda

@@ -64,6 +64,7 @@ class CudaAllocator final : public Allocator {
   int64_t held_ = 0;                         // bytes of pages that exist
   int64_t in_use_ = 0;
   int64_t peak_ = 0;
+  bool refused_ = false;  // the GPU had no new page the last time
 };
 
 }  // namespace tandem::cuda

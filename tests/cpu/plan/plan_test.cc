@@ -6,6 +6,7 @@
 #include "device/runtime.h"
 #include "graph/trace.h"
 #include "plan/cost_store.h"
+#include "plan/peak.h"
 #include "run/executable.h"
 #include "tandem/tandem.h"
 
@@ -57,6 +58,51 @@ TEST(Plan, ViewsAndReadsAreNoSteps) {
   // One buffer between the two; the result has memory of its own.
   EXPECT_EQ(p->plan.spaces[0].bytes, 64);
   EXPECT_EQ(p->plan.spaces[0].result_bytes, 16);
+}
+
+TEST(Peak, IsWhereMostIsAliveAtOnce) {
+  // a (4 KiB) and b (16 KiB) are both needed for c (16 KiB); d needs only c.
+  const auto p = plan_of({{32, 32}, {32, 128}}, [](const Tensors& x) {
+    const Tensor a = matmul(x[0], x[0]), b = matmul(a, x[1]), c = matmul(a, b);
+    return Tensors{matmul(c, c, {.transpose_b = true})};
+  });
+  const Peak peak = find_peak(*p, 0);
+  EXPECT_EQ(peak.step, 2);
+  EXPECT_EQ(peak.bytes, 4096 + 2 * 16384);
+  ASSERT_EQ(peak.values.size(), 3u);
+  EXPECT_EQ(peak.values[0].bytes, 16384);
+  EXPECT_EQ(peak.values[1].bytes, 16384);
+  EXPECT_EQ(peak.values[2].node, p->plan.steps[0].node);
+  const std::string text = peak_text(*p, 0, 2);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_NE(text.find("16.00KiB: "), std::string::npos) << text;
+  EXPECT_NE(text.find(", float32 [32,128]"), std::string::npos) << text;
+}
+
+TEST(Peak, AValueWrittenOverAnotherIsNotCountedTwice) {
+  const auto p = plan_of({{1024}}, [](const Tensors& x) {
+    Tensor y = x[0];
+    for (int i = 0; i < 10; ++i) y = exp(y);
+    return Tensors{reduce_sum(y)};
+  });
+  EXPECT_EQ(find_peak(*p, 0).bytes, 4096);
+  EXPECT_EQ(find_peak(*p, 0).values.size(), 1u);
+}
+
+TEST(Peak, AViewKeepsWhatItLooksAt) {
+  const auto p = plan_of({{32, 32}}, [](const Tensors& x) {
+    const Tensor a = matmul(x[0], x[0]), view = reshape(a, {16, 64});
+    const Tensor b = matmul(x[0], x[0] + 1.f);
+    return Tensors{matmul(view, reshape(b, {64, 16}))};
+  });
+  const Peak peak = find_peak(*p, 0);
+  EXPECT_EQ(peak.bytes, 3 * 4096);  // a, x + 1 and b
+}
+
+TEST(Peak, OfAnEmptyArena) {
+  const auto p = plan_of({{4}}, [](const Tensors& x) { return Tensors{exp(x[0])}; });
+  EXPECT_EQ(find_peak(*p, 0).step, -1);
+  EXPECT_EQ(peak_text(*p, 0, 8), "");
 }
 
 TEST(Plan, ChainsRunInOneBuffer) {

@@ -69,6 +69,11 @@ TEST_F(FakePressure, RunningOutSaysWhatIsInUse) {
   leave(48 * kMiB);
   const Tensor large = zeros({4 << 20});
   EXPECT_ERROR(zeros({16 << 20}).wait(), ResourceExhaustedError, "in use 16.00MiB");
+  EXPECT_ERROR(zeros({16 << 20}).wait(), ResourceExhaustedError,
+               "\n  16.00MiB: result of Empty, float32 [4194304]");
+  // 32 MiB are there, but the others are another program's.
+  EXPECT_ERROR(zeros({16 << 20}).wait(), ResourceExhaustedError,
+               "other programs or libraries hold the rest. Drop");
 }
 
 // Memory that a step in flight still reads is not handed out to another stream.

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "device/cuda/cuda_allocator.h"
+#include "support/alone.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -172,12 +173,36 @@ TEST_F(AllocatorTest, TheLimitHoldsAndTheErrorSaysSo) {
     EXPECT_NE(text.find("OOM when allocating tensor with 8388608 bytes"),
               std::string::npos)
         << text;
-    EXPECT_NE(text.find("limit 16.00MiB"), std::string::npos) << text;
+    EXPECT_NE(text.find("limit 16.00MiB, in use 12.00MiB, largest free block 4.00MiB"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("other programs"), std::string::npos) << text;
     EXPECT_NE(text.find("memory_limit"), std::string::npos) << text;
   }
   EXPECT_THROW(a->allocate(17 * kMiB, nullptr), ResourceExhaustedError);
   a->free(x, {});
   EXPECT_TRUE(backed(a->allocate(16 * kMiB, &compute)));
+}
+
+TEST_F(AllocatorTest, WhatCouldBeHadIsFreePagesAndNewOnesTogether) {
+  const auto a = make(16);  // 32 MiB
+  const Allocation x = a->allocate(8 * kMiB, &compute),
+                   y = a->allocate(8 * kMiB, &compute);
+  a->free(x, {});
+  EXPECT_ERROR(a->allocate(28 * kMiB, &compute), ResourceExhaustedError,
+               "in use 8.00MiB, largest free block 24.00MiB. Drop");
+  EXPECT_TRUE(backed(a->allocate(24 * kMiB, &compute)));
+  a->free(y, {});
+}
+
+TEST_F(AllocatorTest, SaysThatOthersHoldTheGpusMemory) {
+  const auto a = make(16);
+  state.pages_left = 6;  // another program has the rest
+  const Allocation x = a->allocate(8 * kMiB, &compute);
+  EXPECT_ERROR(a->allocate(8 * kMiB, &compute), ResourceExhaustedError,
+               "largest free block 4.00MiB, the GPU gave no more than 12.00MiB: other "
+               "programs or libraries hold the rest");
+  a->free(x, {});
 }
 
 TEST_F(AllocatorTest, TrimGivesFreePagesBack) {
