@@ -116,7 +116,12 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places
   try {
     issue(f);
   } catch (...) {
-    if (has_async_) wait_for_lanes(f);
+    if (has_async_) {
+      wait_for_lanes(f);
+      // The caller sees it now: the stream it came from need not report it as well.
+      const std::exception_ptr seen = std::current_exception();
+      for (Device* d : Runtime::get().devices()) d->forget_error(seen);
+    }
     f.take_error();
     f.result_tensors.assign(f.result_tensors.size(), Tensor());
     throw;

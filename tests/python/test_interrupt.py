@@ -316,6 +316,9 @@ def test_a_handler_of_the_users_decides(tmp_path):
                 x = x * 0.5  # a state that never changes would need no loop
             return x
 
+        stop.assign(True)
+        spin(tf.constant(0.0))
+        stop.assign(False)
         print("ready", flush=True)
         try:
             spin(tf.constant(0.0))

@@ -59,6 +59,24 @@ TEST(Failure, SynchronizeThrowsOnceWhatNobodyHasSeen) {
   synchronize();
 }
 
+// The host counts the turns, and finds what failed in one of them in the next.
+TEST(Failure, WhatALoopThrowsAtItsCallIsNotKept) {
+  using Tensors = std::vector<Tensor>;
+  const DeviceScope gpu("/GPU:0");
+  const auto walk = function([](Tensor table, Tensor n) {
+    return while_loop([&](const Tensors& s) { return s[0] < n; },
+                      [&](const Tensors& s) -> Tensors {
+                        return {s[0] + constant(1), s[1] + gather(table, s[0])};
+                      },
+                      {constant(0), constant(0.f)})[1];
+  });
+  const Tensor table = fill({3}, constant(1.f));
+  EXPECT_EQ(floats(walk(table, constant(3))), Floats{3});
+  EXPECT_ERROR(floats(walk(table, constant(9))), InvalidArgumentError, "= 3 is not in");
+  synchronize();  // it has been seen
+  EXPECT_EQ(floats(walk(table, constant(2))), Floats{2});
+}
+
 TEST(Failure, OfTwoFailuresTheFirstIsReported) {
   bad_gather();
   const DeviceScope gpu("/GPU:0");
