@@ -51,10 +51,11 @@ WANTED = [
 ]
 # Microseconds of a step of fit, with the default progress bar, that are wanted on an H200.
 WANTED_GPU_US = {"mlp_100_64_fit": 40, "mlp_784_128_fit": 50}
-TOLERANCE = 1e-3  # of losses, relative
+# Of losses, relative. On a GPU products are in TF32, which has ten bits, wherever a library likes.
+TOLERANCE, GPU_TOLERANCE = 1e-3, 5e-3
 
 
-def evaluate(case, runs):
+def evaluate(case, runs, tolerance=TOLERANCE):
     best = fastest_forms(runs)
     mine = best["tandem"]
     row = {
@@ -64,7 +65,7 @@ def evaluate(case, runs):
         "losses": mine.answer["losses"],
         "rounds": {name: series.total for name, series in best.items()},
         "spread": aa_spread(mine.total, best["tandem again"].total),
-        "differ": different_answers(runs, "losses", TOLERANCE),
+        "differ": different_answers(runs, "losses", tolerance),
     }
     if not row["differ"]:
         compare_to_peers(row, mine, best, PEERS)
@@ -105,8 +106,11 @@ def main():
     cases = select_cases("bench-fit", CASES, arguments.cases)
     workers = start_workers(arguments)
     load = print_start(workers, arguments.rounds)
+    tolerance = GPU_TOLERANCE if arguments.device == "gpu" else TOLERANCE
     with closing(workers):
-        rows, problems = measure_cases(cases, workers, arguments.rounds, 60 if arguments.quick else 300, evaluate)
+        rows, problems = measure_cases(
+            cases, workers, arguments.rounds, 60 if arguments.quick else 300, lambda case, runs: evaluate(case, runs, tolerance)
+        )
     print_beside_peers("Per step", rows, PEERS)
     verdicts = print_wanted(wanted_lines(rows, arguments.device))
     problems += [f"{r['case']}: losses differ" for r in rows if r["differ"]]

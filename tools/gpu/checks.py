@@ -62,7 +62,7 @@ CHECKS = {
     **{f"memcheck-{i + 1}": sanitized("memcheck", i, SANITIZER_PARTS) for i in range(SANITIZER_PARTS)},
     **{f"{tool}-{i + 1}": sanitized(tool, i, 2) for tool in ("racecheck", "initcheck", "synccheck") for i in range(2)},
     "bench-small": steps("MLPs, CNN, LSTM", "mlp,cnn_b64,lstm_b32"),
-    "bench-transformer": steps("transformers", "transformer_b8,transformer_512_b8"),
+    "bench-transformer": steps("the transformer", "transformer_512_b8"),
     "bench-gpt2": steps("GPT-2", "gpt2_b8_bf16"),
     "bench-resnet50-tf32": steps("ResNet-50 in TF32", "resnet50_b128_tf32"),
     "bench-resnet50-bf16": steps("ResNet-50 in bfloat16", "resnet50_b128_bf16"),

@@ -186,9 +186,14 @@ inline bool failed(const ReportFlags* flags) {
 inline bool stopped(u64 guard) { return guard && failed((const ReportFlags*)guard); }
 
 /// The first statement of every kernel: see device/cuda/launch.h.
-inline void take_turn() {
+inline void wait_for_turn() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+inline void take_turn() {
+  wait_for_turn();
+#if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }

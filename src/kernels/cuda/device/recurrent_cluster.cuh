@@ -100,6 +100,10 @@ inline Element element_of(int i, int rank, i64 batch) {
   return x;
 }
 
+// These kernels last for all steps: what comes after them would wait on multiprocessors
+// that other branches of a captured step could use, so it is not made ready early.
+#define take_turn wait_for_turn
+
 #if defined(FORWARD)
 constexpr int kInner = up_to(kPadded, 16), kPairs = kInner / 16;
 constexpr int kStride = stride_for(kInner);
