@@ -7,6 +7,7 @@ beside it; their results are compared.
 """
 
 import math
+import os
 import statistics
 import sys
 from pathlib import Path
@@ -116,6 +117,7 @@ def main():
     parser = make_parser(__doc__, "torch", "bench_gpu", "gpu-ops.json")
     add_arguments(parser)
     arguments = parse_arguments(parser)
+    os.environ["TANDEM_TORCH_FORMS"] = "eager"  # the process that has the ops
     workers = start_workers(arguments)
     cases = select_cases("bench-gpu", [c for c in workers[0].cases if c.startswith("op_")], arguments.cases)
     load = print_start(workers, arguments.rounds)
