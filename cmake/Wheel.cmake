@@ -34,6 +34,11 @@ function(tandem_install_wheel)
     add_dependencies(tandem_wheel tandem_cuda)
     list(APPEND libraries tandem_cuda)
   endif()
+  if(TARGET tandem_cuda_kernels)
+    add_dependencies(tandem_wheel tandem_cuda_kernels)
+    install(FILES "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/libtandem_cuda.kernels" DESTINATION tandem
+            COMPONENT python)
+  endif()
   install(TARGETS ${libraries} LIBRARY DESTINATION tandem COMPONENT python)
   install(TARGETS tandem_cli RUNTIME DESTINATION tandem/bin COMPONENT python)
   install(

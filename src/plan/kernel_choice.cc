@@ -175,17 +175,49 @@ std::optional<double> kernel_us(const Signature& s, Device& device, bool measure
   return us;
 }
 
-KernelChoice choose_kernel(const Signature& s, Device& device, bool measure) {
+namespace {
+
+// Runs are timed as captures are launched; what cannot be captured has no time.
+bool will_measure(const std::vector<const Kernel*>& list, const Signature& s,
+                  Device& device, bool measure) {
+  return list.size() > 1 && measure &&
+         std::none_of(list.begin(), list.end(),
+                      [](const Kernel* k) { return is_uncaptured(*k); }) &&
+         worth_measuring(s, device);
+}
+
+}  // namespace
+
+KernelTrials prepare_trials(const Signature& s, Device& device, bool measure,
+                            std::set<std::string>& asked) {
+  if (device.platform() == kHostPlatform) return {};
+  const std::vector<const Kernel*> list = candidates(s, device.platform());
+  if (!will_measure(list, s, device, measure)) return {};
+  KernelTrials trials;
+  for (const Kernel* k : list) {
+    KernelTrial& trial = trials.emplace_back();
+    const std::string key = cost_key(s, k->id);
+    if (CostStore::get().find(key) || !asked.insert(key).second) continue;
+    try {
+      const CollectBuilds collected;
+      trial.prepared = k->prepare(s);
+      trial.builds = collected.builds();
+    } catch (const Error&) {
+      // Said again, or found harmless, when it is chosen from.
+    }
+  }
+  return trials;
+}
+
+KernelChoice choose_kernel(const Signature& s, Device& device, bool measure,
+                           const KernelTrials& trials) {
   const std::vector<const Kernel*> list = candidates(s, device.platform());
   if (list.empty()) {
     throw NotFoundError("Could not find kernel for " + s.op->name + " on " +
                         device.full_name());
   }
   if (list.size() == 1) return {list[0], list[0]->prepare(s), "only one"};
-  // Runs are timed as captures are launched; what cannot be captured has no time.
-  const bool captured = std::none_of(list.begin(), list.end(),
-                                     [](const Kernel* k) { return is_uncaptured(*k); });
-  if (!measure || !captured || !worth_measuring(s, device)) {
+  if (!will_measure(list, s, device, measure)) {
     return {list[0], list[0]->prepare(s), fmt::format("default of {}", list.size())};
   }
   struct Timed {
@@ -196,15 +228,22 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure) {
   std::vector<Timed> timed;
   std::optional<TrialMemory> memory;
   double least = kNever;
-  for (const Kernel* k : list) {
-    Ref<Prepared> prepared;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Kernel* const k = list[i];
+    KernelTrial trial;
     const std::string key = cost_key(s, k->id);
     std::optional<double> us = CostStore::get().find(key);
     if (!us) {
       try {
+        if (i < trials.size()) trial = trials[i];
+        if (!trial.prepared) {
+          const CollectBuilds collected;
+          trial.prepared = k->prepare(s);
+          trial.builds = collected.builds();
+        }
+        trial.builds.get();  // compiling is not what is timed
         if (!memory) memory.emplace(s, device);
-        prepared = k->prepare(s);
-        us = measure_us(s, *k, *prepared, *memory, least);
+        us = measure_us(s, *k, *trial.prepared, *memory, least);
       } catch (const ResourceExhaustedError&) {
         // The program may still fit where one more copy of its tensors does not.
         memory.reset();
@@ -217,7 +256,7 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure) {
       CostStore::get().put(key, *us);
     }
     least = std::min(least, *us);
-    timed.push_back({*us, k, std::move(prepared)});
+    timed.push_back({*us, k, std::move(trial.prepared)});
   }
   const bool stored = !memory;
   memory.reset();

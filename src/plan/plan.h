@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "graph/graph.h"
 #include "op/kernel.h"
+#include "op/kernel_builds.h"
 #include "tandem/device.h"
 
 namespace tandem {
@@ -97,6 +98,9 @@ struct PlanOptions {
   int threads = 0;  // of the CPU's team; 0: as configured
   bool deterministic = false;
   bool measure_kernels = true;
+  /// False: while kernels have to be compiled, nothing is timed that waits for them; the
+  /// plan says so (PlannedGraph::unmeasured).
+  bool wait_for_kernels = true;
   bool inplace = true;
   bool share_memory = true;  // buffers with disjoint lifetimes
   /// Independent work of the CPU on side lanes, each with a share of the cores. No more
@@ -127,6 +131,10 @@ struct PlannedGraph {
     Ref<Prepared> prepared;
   };
   std::vector<PreparedStep> prepared;
+  /// What those wait for, sub-graphs included.
+  KernelBuilds builds;
+  /// Defaults were taken where candidates would have been timed.
+  bool unmeasured = false;
 };
 
 /// Devices, copies, order, memory. The graph's shapes are known and its host inputs are

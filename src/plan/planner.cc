@@ -34,8 +34,12 @@ std::shared_ptr<const PlannedGraph> Planner::run() {
   std::erase_if(order_.nodes, [&](int32_t i) { return !is_step_[index(i)]; });
   choose_branches();
   make_lanes();
+  const CollectBuilds collected;
+  prepare_kernels(*made);
   plan_children(*made);
+  find_unmeasured(*made, collected.builds());
   choose_kernels(*made);
+  made->builds = collected.builds();
   find_waits();
   place_values();
   find_strips(*made);

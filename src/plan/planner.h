@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/assignment.h"
+#include "plan/kernel_choice.h"
 #include "plan/order.h"
 #include "plan/plan.h"
 #include "plan/side_lanes.h"
@@ -43,6 +44,11 @@ class Planner {
   int32_t lane_of(int32_t i);
   void make_lanes();
   void plan_children(PlannedGraph& made);
+  /// Says what a step is, its threads included, and on which device.
+  Device& describe(PlanStep& step, NodeSignature& s);
+  void prepare_kernels(PlannedGraph& made);
+  void find_unmeasured(PlannedGraph& made, const KernelBuilds& builds);
+  void choose_kernel_of(size_t step, PlannedGraph& made);
   void choose_kernels(PlannedGraph& made);
   // Steps that a node waits for; nodes without work pass theirs on.
   const std::vector<int32_t>& steps_before(int32_t i);
@@ -82,6 +88,8 @@ class Planner {
   std::vector<int32_t> position_;
   std::vector<int64_t> workspaces_;
   std::vector<int32_t> workspace_step_;
+  std::vector<KernelTrials> trials_;  // by step, until its kernel is chosen
+  bool measure_ = true;               // where options allow it
   std::vector<Tensor> plan_variables_;
   std::vector<std::vector<ValueRef>> strips_;           // to lie end to end
   std::vector<std::vector<int32_t>> parameter_strips_;  // the same, of parameters

@@ -4,7 +4,6 @@
 
 #include "device/runtime.h"
 #include "op/host_function.h"
-#include "plan/kernel_choice.h"
 #include "plan/planner.h"
 #include "tandem/device.h"
 
@@ -116,27 +115,62 @@ void Planner::plan_children(PlannedGraph& made) {
   }
 }
 
-void Planner::choose_kernels(PlannedGraph& made) {
+Device& Planner::describe(PlanStep& step, NodeSignature& s) {
+  Device& device = *assignment_.devices[index(step.node)];
+  node_signature(graph_, graph_.node(step.node), &device, s);
+  s.signature.deterministic = options_.deterministic;
+  step.threads = plan_.lanes[index(step.lane)].side() ? side_.threads
+                 : device.is_host()                   ? host_threads(device)
+                 : device.team()                      ? device.team()->threads()
+                                                      : 1;
+  s.signature.threads = step.threads;
+  return device;
+}
+
+// Everything is prepared before anything is timed: a device compiles its kernels side by
+// side.
+void Planner::prepare_kernels(PlannedGraph& made) {
   made.prepared.resize(plan_.steps.size());
+  trials_.resize(plan_.steps.size());
+  std::set<std::string> asked;
   NodeSignature s;
   for (size_t k = 0; k < plan_.steps.size(); ++k) {
-    PlanStep& step = plan_.steps[k];
-    const Node& n = graph_.node(step.node);
+    const Node& n = graph_.node(plan_.steps[k].node);
     if (n.kind != Node::Kind::kOp || host_function(*n.op)) continue;
-    Device& device = *assignment_.devices[index(step.node)];
-    node_signature(graph_, n, &device, s);
-    s.signature.deterministic = options_.deterministic;
-    const int threads = plan_.lanes[index(step.lane)].side() ? side_.threads
-                        : device.is_host()                   ? host_threads(device)
-                        : device.team()                      ? device.team()->threads()
-                                                             : 1;
-    s.signature.threads = threads;
-    KernelChoice choice = choose_kernel(s.signature, device, options_.measure_kernels);
-    step.kernel = choice.kernel->id;
-    step.why_kernel = choice.why;
-    step.threads = threads;
-    made.prepared[k] = {choice.kernel, choice.prepared};
-    workspaces_.push_back(static_cast<int64_t>(choice.prepared->workspace_bytes));
+    Device& device = describe(plan_.steps[k], s);
+    trials_[k] = prepare_trials(s.signature, device, options_.measure_kernels, asked);
+    if (trials_[k].empty()) choose_kernel_of(k, made);
+  }
+}
+
+void Planner::find_unmeasured(PlannedGraph& made, const KernelBuilds& builds) {
+  measure_ = options_.wait_for_kernels || !builds.must_compile();
+  made.unmeasured =
+      !measure_ && std::any_of(trials_.begin(), trials_.end(),
+                               [](const KernelTrials& t) { return !t.empty(); });
+  for (const auto& list : made.subplans) {
+    for (const auto& sub : list) made.unmeasured |= sub->unmeasured;
+  }
+}
+
+void Planner::choose_kernel_of(size_t k, PlannedGraph& made) {
+  PlanStep& step = plan_.steps[k];
+  NodeSignature s;
+  Device& device = describe(step, s);
+  KernelChoice choice = choose_kernel(s.signature, device,
+                                      options_.measure_kernels && measure_, trials_[k]);
+  trials_[k].clear();
+  step.kernel = choice.kernel->id;
+  step.why_kernel = choice.why;
+  made.prepared[k] = {choice.kernel, choice.prepared};
+}
+
+void Planner::choose_kernels(PlannedGraph& made) {
+  for (size_t k = 0; k < plan_.steps.size(); ++k) {
+    if (!trials_[k].empty()) choose_kernel_of(k, made);
+    if (!made.prepared[k].kernel) continue;
+    workspaces_.push_back(
+        static_cast<int64_t>(made.prepared[k].prepared->workspace_bytes));
     workspace_step_.push_back(static_cast<int32_t>(k));
   }
 }

@@ -53,6 +53,8 @@ std::string row_name(const recorder::Event& e, const std::string& stream) {
     case recorder::Kind::kCopy:
       // Copies of a device have streams of their own.
       return stream.empty() ? fmt::format("copies by thread {}", e.thread) : stream;
+    case recorder::Kind::kPlan:
+      return stream.empty() ? fmt::format("compiling by thread {}", e.thread) : stream;
     default:
       return stream.empty() ? fmt::format("compute by thread {}", e.thread) : stream;
   }

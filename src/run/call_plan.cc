@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "device/runtime.h"
+#include "op/kernel_builds.h"
 #include "tandem/device.h"
 #include "tandem/precision.h"
 #include "tensor/variable_impl.h"
@@ -147,7 +148,9 @@ Ref<CallPlan> make_plan(const CallInputs& call, bool single_thread) {
       throw NotFoundError("Could not find kernel for " + op.name + " on " +
                           plan->device->full_name());
     }
+    const CollectBuilds collected;
     plan->prepared = plan->kernel->prepare(s);
+    collected.builds().get();  // what fails to compile fails here, at the call
   }
   for (const TensorInfo& in : inputs) plan->inputs.push_back({in.dtype, in.shape});
   for (TensorInfo& out : context.outputs()) {

@@ -20,7 +20,12 @@ struct VariableLock;
 
 class Executable {
  public:
-  explicit Executable(std::shared_ptr<const PlannedGraph> planned);
+  enum class Launches {
+    kCaptured,  // what a device can capture is one launch
+    kOneByOne,  // for a plan that is used a few times only
+  };
+  explicit Executable(std::shared_ptr<const PlannedGraph> planned,
+                      Launches launches = Launches::kCaptured);
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   ~Executable();
@@ -40,6 +45,9 @@ class Executable {
   /// else but what a recorder that is on does. False where there is more to a call than
   /// that: other lanes, control flow.
   bool replay_kernels(int64_t times);
+
+  /// Gives back the memory of frames that no call uses, when devices are done with them.
+  void trim();
 
   /// Launches that one call makes on a device's compute stream: runs of steps that are
   /// captured together, copies not counted.
@@ -120,9 +128,11 @@ class Executable {
   std::shared_ptr<const PlannedGraph> planned_;
   const Graph& graph_;
   const Plan& plan_;
+  const Launches launches_ = Launches::kCaptured;
   const char* const name_;       // of the graph, kept for ever
   std::vector<Device*> spaces_;  // devices of the plan's spaces
   std::vector<Device*> lanes_;   // devices of the plan's lanes
+  KernelBuilds builds_;          // kernels that may still be being compiled
   std::vector<Step> steps_;
   std::vector<Segment> segments_;
   std::vector<void*> table_;  // addresses that never change; others are null

@@ -93,7 +93,7 @@ class ExecutableBuilder {
     for (const auto& list : e_.planned_->subplans) {
       first_child_.push_back(static_cast<int32_t>(e_.children_.size()));
       for (const auto& sub : list) {
-        e_.children_.push_back(std::make_unique<Executable>(sub));
+        e_.children_.push_back(std::make_unique<Executable>(sub, e_.launches_));
         auto& numbers = e_.child_variables_.emplace_back();
         for (const Tensor& handle : e_.children_.back()->variables_) {
           numbers.push_back(variable(handle));
@@ -458,12 +458,16 @@ class ExecutableBuilder {
   std::vector<int32_t> first_child_;  // by node
 };
 
-Executable::Executable(std::shared_ptr<const PlannedGraph> planned)
+Executable::Executable(std::shared_ptr<const PlannedGraph> planned, Launches launches)
     : planned_(std::move(planned)),
       graph_(*planned_->graph),
       plan_(planned_->plan),
+      launches_(launches),
       name_(recorder::intern(graph_.name())) {
+  const CollectBuilds collected;
   ExecutableBuilder(*this).run();
+  builds_ = planned_->builds;
+  builds_.add(collected.builds());
 }
 
 Executable::~Executable() {

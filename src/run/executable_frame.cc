@@ -2,6 +2,8 @@
 // arguments, results and variables.
 #include "run/executable_frame.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "device/runtime.h"
@@ -107,6 +109,18 @@ void Executable::release(Frame& frame) {
   idle_.push_back(&frame);
 }
 
+void Executable::trim() {
+  std::vector<Frame*> unused;
+  if (Frame* f = spare_.exchange(nullptr, std::memory_order_acquire)) unused.push_back(f);
+  const std::lock_guard lock(frames_mutex_);
+  unused.insert(unused.end(), idle_.begin(), idle_.end());
+  idle_.clear();
+  for (Frame* f : unused) wait_for_lanes(*f);
+  std::erase_if(frames_, [&](const std::unique_ptr<Frame>& f) {
+    return std::find(unused.begin(), unused.end(), f.get()) != unused.end();
+  });
+}
+
 int64_t Executable::frame_bytes(const std::string& device) const {
   const std::lock_guard lock(frames_mutex_);
   int64_t sum = 0;
@@ -121,6 +135,7 @@ int64_t Executable::frame_bytes(const std::string& device) const {
 }
 
 int64_t Executable::launches(const std::string& device) const {
+  if (launches_ == Launches::kOneByOne) return 0;
   int64_t count = 0;
   for (const Segment& s : segments_) {
     if (!s.host && !s.copy && !s.side && plan_.lanes[idx(s.lane)].device == device)

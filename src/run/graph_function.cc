@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/flags.h"
 #include "base/log.h"
 #include "base/recorder.h"
 #include "device/runtime.h"
@@ -325,6 +326,19 @@ void log_placement(const Graph& graph, const std::vector<Device*>& parameters) {
 
 }  // namespace
 
+namespace {
+
+// Whether single ops may run until fused kernels are compiled: which of the two a call
+// uses depends on how fast that goes, and their sums may differ in the last bits.
+bool may_stand_in(bool deterministic) {
+  if (deterministic || !env_bool("TANDEM_BACKGROUND_COMPILE", true)) return false;
+  const std::span<Device* const> all = Runtime::get().devices();
+  return std::any_of(all.begin(), all.end(),
+                     [](const Device* d) { return d->platform() != kHostPlatform; });
+}
+
+}  // namespace
+
 std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
     const Key& key, std::span<const Tensor> arguments) {
   auto made = std::make_unique<Compiled>();
@@ -359,7 +373,9 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
     graph = fold_constants(inline_calls(graph), nullptr);
   }
   Stages stages = cut_stages(graph);
+  std::optional<Graph> single_ops;
   if (options_.optimize) {
+    if (may_stand_in(key.deterministic)) single_ops = stages.planned;
     FusionTarget target = cpu_fusion_target();
     target.end_allowed = end_keeps_device;
     target.norm_end_allowed = norm_end_pays;
@@ -371,10 +387,12 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
   plan.deterministic = key.deterministic;
   plan.copies = key.copies;
   plan.measure_kernels = options_.measure_kernels && options_.optimize;
-  made->plans = std::make_unique<InstalledPlans>(std::move(stages.planned),
-                                                 std::move(devices), plan);
-  made->plan_ms = made->plans->current().planned().plan.plan_ms;
-  made->copies = copies_between_devices(made->plans->current().planned());
+  made->plans =
+      std::make_unique<InstalledPlans>(std::move(stages.planned), std::move(devices),
+                                       plan, single_ops ? &*single_ops : nullptr);
+  made->plan_ms = made->plans->own().plan.plan_ms;
+  made->copies = copies_between_devices(made->plans->own()) ||
+                 copies_between_devices(made->plans->running().planned());
   made->whole = stages.whole;
   if (!stages.whole) {
     for (const Node& n : graph.nodes()) {
@@ -505,9 +523,10 @@ std::string GraphFunction::explain() const {
                                  c.optimize_ms, c.plan_ms);
   text += c.passes.text();
   for (const FusionNote& n : c.notes) text += fmt::format("  {}: {}\n", n.node, n.text);
-  text += tandem::explain(c.plans->current().planned());
+  text += c.plans->describe();
+  text += tandem::explain(c.plans->running().planned());
   for (Device* d : Runtime::get().devices()) {
-    if (const int64_t n = c.plans->current().launches(d->full_name())) {
+    if (const int64_t n = c.plans->running().launches(d->full_name())) {
       text += fmt::format("  captured launches on {}: {}\n", d->short_name(), n);
     }
   }
@@ -521,12 +540,12 @@ std::string GraphFunction::explain() const {
 std::string GraphFunction::dump() const {
   const std::lock_guard lock(mutex_);
   return compiled_.empty() ? graph_->dump()
-                           : compiled_.back()->plans->current().planned().graph->dump();
+                           : compiled_.back()->plans->running().planned().graph->dump();
 }
 std::string GraphFunction::dot() const {
   const std::lock_guard lock(mutex_);
   return compiled_.empty() ? graph_->dot()
-                           : compiled_.back()->plans->current().planned().graph->dot();
+                           : compiled_.back()->plans->running().planned().graph->dot();
 }
 
 }  // namespace tandem

@@ -23,6 +23,8 @@ class Machine:
             "PYTHONPATH": os.pathsep.join(map(str, paths)),
             "TANDEM_PACKAGE": str(self.pack / "python"),
             "PYTHONUNBUFFERED": "1",
+            # What is looked at and timed is the plan that stays, not the one that stands in for it.
+            "TANDEM_BACKGROUND_COMPILE": os.environ.get("TANDEM_BACKGROUND_COMPILE", "0"),
             # One for all processes of this machine, since each kernel takes a tenth of a second to compile.
             "TANDEM_CACHE_DIR": os.environ.get("TANDEM_CACHE_DIR", str(self.pack / "kernel-cache")),
         }

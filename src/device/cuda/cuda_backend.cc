@@ -1,10 +1,12 @@
 // The backend that libtandem_cuda.so exports.
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 
 #include "base/flags.h"
 #include "device/cuda/activity.h"
 #include "device/cuda/cuda_device.h"
+#include "device/cuda/kernel_compiler.h"
 #include "device/cuda/library.h"
 #include "device/cuda/nvtx.h"
 #include "device/cuda/probe.h"
@@ -87,7 +89,17 @@ extern "C" __attribute__((visibility("default"))) tandem::Backend* tandem_backen
 /// What `tandem doctor` prints about the parts that the backend is made of.
 extern "C" __attribute__((visibility("default"))) const char* tandem_describe_backend() {
   using namespace tandem::cuda;
-  static const auto* const text =
-      new std::string(describe_parts(part_versions(load_driver())));
+  static const auto* const text = [] {
+    const DriverLoad& load = load_driver();
+    std::vector<int> archs;
+    for (const FoundGpu& gpu :
+         probe_gpus(load, std::getenv("CUDA_VISIBLE_DEVICES"), "").gpus) {
+      if (std::find(archs.begin(), archs.end(), gpu.arch) == archs.end()) {
+        archs.push_back(gpu.arch);
+      }
+    }
+    if (archs.empty()) archs = {75, 80, 86, 89, 90};
+    return new std::string(describe_parts(part_versions(load)) + describe_kernels(archs));
+  }();
   return text->c_str();
 }

@@ -7,6 +7,7 @@
 #include "base/recorder.h"
 #include "device/conditional_work.h"
 #include "device/cuda/activity.h"
+#include "device/cuda/kernel_compiler.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -78,6 +79,7 @@ CudaDevice::CudaDevice(Options options)
                 .device = this,
                 .reports = false}),
       copy_out_({.lane = recorder::intern(short_name() + "/copy_out"), .device = this}) {
+  if (is_imagined()) multiprocessors_ = options_.imagined_multiprocessors;
   ConditionalWork::offer(*this);
   Devices& all = devices();
   std::lock_guard lock(all.mutex);
@@ -115,7 +117,7 @@ void CudaDevice::open() {
 }
 
 void CudaDevice::activate() {
-  if (shut_) return;
+  if (shut_ || is_imagined()) return;
   if (forked()) {
     throw UnavailableError(
         full_name() +
@@ -180,6 +182,7 @@ void CudaDevice::synchronize() {
 
 void CudaDevice::shutdown() {
   if (shut_ || !context_) return;
+  stop_compiling();
   try {
     for (CudaStream* stream : {&copy_in_, &compute_, &copy_out_}) stream->close();
   } catch (...) {

@@ -25,6 +25,8 @@ class CudaDevice final : public Device {
     CUdevice device = 0;
     int arch = 0;
     int64_t memory_bytes = 0;
+    /// Not 0: stands for a GPU of so many multiprocessors, to prepare kernels for.
+    int imagined_multiprocessors = 0;
   };
   explicit CudaDevice(Options options);
   ~CudaDevice() override;
@@ -42,6 +44,8 @@ class CudaDevice final : public Device {
   void activate();
   /// The same without throwing: false when the device is lost or the process exits.
   bool enter() noexcept;
+  /// There is no GPU behind it: kernels can be prepared for it, and nothing else.
+  bool is_imagined() const { return options_.imagined_multiprocessors != 0; }
   /// Its context and streams have been made.
   bool is_open() const { return is_open_ && !shut_; }
   /// The GPU cannot go on (a kernel touched memory it must not, the GPU fell off the

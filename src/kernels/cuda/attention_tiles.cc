@@ -132,13 +132,9 @@ TilesPlan plan(const Signature& s, bool gradient, int variant) {
   const AttentionForm form =
       attention_form(p.call, dtype, gradient, gpu.arch(), gpu.multiprocessors(), variant);
   const std::string text = attention_tiles_text(dtype, form, gradient);
-  p.main = find_function(s.device, s.op->name, text,
-                         gradient ? "tiles_backward" : "tiles_forward");
   const size_t shared = attention_tiles_shared(dtype, form, gradient);
-  check(driver().cuFuncSetAttribute(p.main.function,
-                                    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                    static_cast<int>(shared)),
-        "asking for shared memory");
+  p.main = find_function(s.device, s.op->name, text,
+                         gradient ? "tiles_backward" : "tiles_forward", shared);
   const int64_t own = int64_t{16} * form.warps;
   int64_t blocks = up(a.queries, own) * a.batch * a.heads;
   if (gradient) {

@@ -1,6 +1,7 @@
 #include "kernels/cuda/compiler.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -73,20 +74,22 @@ const NvrtcApi& nvrtc() {
 }
 
 /// Machine code where NVRTC knows the architecture, else PTX of the newest older one.
-std::string arch_option(int arch) {
+CompileTarget target_for(int arch) {
   int best = 0;
   for (int known : nvrtc().known) {
-    if (known == arch) return fmt::format("--gpu-architecture=sm_{}", arch);
+    if (known == arch) return {arch, false};
     if (known < arch && known > best) best = known;
   }
-  return fmt::format("--gpu-architecture=compute_{}", best);
+  return {best, true};
 }
 
-std::vector<std::string> options(int arch) {
+std::vector<std::string> options(CompileTarget target) {
   // No contraction: a fused program gives the bits of its single ops. All functions are
   // for the device, so that text shared with the CPU kernels compiles as it is.
-  return {arch_option(arch), "--std=c++17", "--fmad=false",
-          "--device-as-default-execution-space", "--diag-suppress=177"};
+  return {
+      fmt::format("--gpu-architecture={}_{}", target.ptx ? "compute" : "sm", target.arch),
+      "--std=c++17", "--fmad=false", "--device-as-default-execution-space",
+      "--diag-suppress=177"};
 }
 
 std::string numbered(const std::string& source) {
@@ -140,13 +143,13 @@ void write_file(const fs::path& path, const std::vector<char>& code) {
 }
 
 std::vector<char> translate(const std::string& name, const std::string& source,
-                            int arch) {
+                            CompileTarget target) {
   const NvrtcApi& api = nvrtc();
   nvrtcProgram program = nullptr;
   if (api.create(&program, source.c_str(), (name + ".cu").c_str(), 0, nullptr, nullptr)) {
     throw InternalError("NVRTC cannot make a program for " + name);
   }
-  const std::vector<std::string> given = options(arch);
+  const std::vector<std::string> given = options(target);
   std::vector<const char*> arguments;
   for (const std::string& option : given) arguments.push_back(option.c_str());
   const nvrtcResult result =
@@ -154,11 +157,10 @@ std::vector<char> translate(const std::string& name, const std::string& source,
   std::vector<char> code;
   std::string log;
   if (result == NVRTC_SUCCESS) {
-    const bool ptx = given[0].find("compute_") != std::string::npos;
     size_t bytes = 0;
-    (ptx ? api.ptx_size : api.cubin_size)(program, &bytes);
+    (target.ptx ? api.ptx_size : api.cubin_size)(program, &bytes);
     code.resize(bytes);
-    (ptx ? api.ptx : api.cubin)(program, code.data());
+    (target.ptx ? api.ptx : api.cubin)(program, code.data());
   } else {
     size_t bytes = 0;
     api.log_size(program, &bytes);
@@ -176,31 +178,134 @@ std::vector<char> translate(const std::string& name, const std::string& source,
 }  // namespace
 
 std::string cache_folder() {
-  if (const auto given = env_string("TANDEM_CACHE_DIR")) return *given;
+  if (const char* given = std::getenv("TANDEM_CACHE_DIR")) return given;
   if (const auto base = env_string("XDG_CACHE_HOME")) return *base + "/tandem";
   if (const auto home = env_string("HOME")) return *home + "/.cache/tandem";
   return {};
 }
 
-std::string cache_name(const std::string& source, int arch) {
+ProgramKey program_key(const std::string& source, CompileTarget target) {
   std::string key = source;
-  for (const std::string& option : options(arch)) key += "\n" + option;
-  return fmt::format("cuda/sm_{}/{:016x}{:016x}.{}.cubin", arch, hash_bytes(key, 1),
-                     hash_bytes(key, 2), nvrtc().release);
+  for (const std::string& option : options(target)) key += "\n" + option;
+  return {hash_bytes(key, 1), hash_bytes(key, 2)};
+}
+
+int compiler_release() { return nvrtc().release; }
+
+namespace {
+
+std::string file_name(int arch, const ProgramKey& key) {
+  return fmt::format("cuda/sm_{}/{:016x}{:016x}.{}.cubin", arch, key.first, key.second,
+                     nvrtc().release);
+}
+
+/// Empty: it is not kept.
+fs::path file_of(const std::string& source, int arch) {
+  const std::string folder = cache_folder();
+  return folder.empty() ? fs::path() : fs::path(folder) / cache_name(source, arch);
+}
+
+Binary compile_or_read(const fs::path& file, const std::string& name,
+                       const std::string& source, CompileTarget target) {
+  Binary binary;
+  if (!file.empty() && read_file(file, binary.code)) {
+    binary.from = Binary::From::kDisk;
+    return binary;
+  }
+  binary.code = translate(name, source, target);
+  if (!file.empty()) write_file(file, binary.code);
+  return binary;
+}
+
+/// What the plugin brings was made by this very compiler, or there is none here.
+bool same_release(const PrebuiltKernels& prebuilt) {
+  static const int here = [] {
+    try {
+      return compiler_release();
+    } catch (const UnavailableError&) {
+      return 0;
+    }
+  }();
+  return here == 0 || here == prebuilt.release();
+}
+
+/// A GPU that is newer than all that programs are prebuilt for takes the PTX.
+CompileTarget prebuilt_target(int arch) {
+  const CompileTarget newest = std::end(kPrebuiltTargets)[-1];
+  return arch > newest.arch ? newest : CompileTarget{arch, false};
+}
+
+/// Its key among prebuilt programs; none: it has to be compiled here.
+std::optional<ProgramKey> prebuilt_key(const std::string& source, int arch) {
+  const PrebuiltKernels& prebuilt = PrebuiltKernels::get();
+  if (prebuilt.release() == 0 || !same_release(prebuilt)) return std::nullopt;
+  const ProgramKey key = program_key(source, prebuilt_target(arch));
+  return prebuilt.has(key) ? std::optional(key) : std::nullopt;
+}
+
+}  // namespace
+
+std::string cache_name(const std::string& source, int arch) {
+  return file_name(arch, program_key(source, target_for(arch)));
+}
+
+std::string with_first_statement(const std::string& source) {
+  static constexpr std::string_view kKernel = "extern \"C\" __global__";
+  std::string text;
+  size_t done = 0;
+  for (size_t at; (at = source.find(kKernel, done)) != std::string::npos;) {
+    const size_t body = source.find('{', at);
+    if (body == std::string::npos) break;
+    text.append(source, done, body + 1 - done);
+    text += " take_turn();";
+    done = body + 1;
+  }
+  return text.append(source, done);
+}
+
+bool is_compiled(const std::string& source, int arch) {
+  if (prebuilt_key(source, arch)) return true;
+  const fs::path file = file_of(source, arch);
+  std::error_code error;
+  return !file.empty() && fs::exists(file, error);
+}
+
+std::string describe_prebuilt(const std::vector<int>& archs) {
+  const PrebuiltKernels& prebuilt = PrebuiltKernels::get();
+  std::string text;
+  if (prebuilt.release() == 0) {
+    text =
+        "none prebuilt" + (prebuilt.problem().empty() ? "" : ": " + prebuilt.problem());
+  } else if (!same_release(prebuilt)) {
+    text = fmt::format("prebuilt by NVRTC {}.{}, which is not the one here: not used",
+                       prebuilt.release() / 100, prebuilt.release() % 100);
+  } else {
+    for (const int arch : archs) {
+      text += fmt::format("{}{} prebuilt for compute capability {}.{}",
+                          text.empty() ? "" : ", ", prebuilt.count(prebuilt_target(arch)),
+                          arch / 10, arch % 10);
+    }
+  }
+  return fmt::format("  {:<10} {}; others are compiled at their first use; {}\n",
+                     "kernels", text, prebuilt.path());
 }
 
 Binary compile(const std::string& name, const std::string& source, int arch) {
-  const std::string folder = cache_folder();
-  const fs::path file =
-      folder.empty() ? fs::path() : fs::path(folder) / cache_name(source, arch);
-  Binary binary;
-  if (!file.empty() && read_file(file, binary.code)) {
-    binary.from_disk = true;
-    return binary;
+  if (const auto key = prebuilt_key(source, arch)) {
+    // Broken bytes are compiled again.
+    if (auto code = PrebuiltKernels::get().find(*key)) {
+      return {std::move(*code), Binary::From::kPrebuilt};
+    }
   }
-  binary.code = translate(name, source, arch);
-  if (!file.empty()) write_file(file, binary.code);
-  return binary;
+  return compile_or_read(file_of(source, arch), name, source, target_for(arch));
+}
+
+Binary compile_into(const std::string& cache, const std::string& name,
+                    const std::string& source, CompileTarget target) {
+  const std::string folder = target.ptx ? cache + "/ptx" : cache;
+  return compile_or_read(
+      fs::path(folder) / file_name(target.arch, program_key(source, target)), name,
+      source, target);
 }
 
 }  // namespace tandem::cuda

@@ -1,86 +1,30 @@
 #include "kernels/cuda/program.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
-#include "base/hash.h"
-#include "kernels/cuda/compiler.h"
+#include "kernels/cuda/prebuild.h"
+#include "kernels/cuda/program_build.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
-namespace {
 
-/// The text with a first statement in every kernel: it may be started before those it
-/// comes after are over (device/cuda/launch.h), waits for them, and lets the next one be
-/// made ready.
-std::string with_first_statement(const std::string& source) {
-  static constexpr std::string_view kKernel = "extern \"C\" __global__";
-  std::string text;
-  size_t done = 0;
-  for (size_t at; (at = source.find(kKernel, done)) != std::string::npos;) {
-    const size_t body = source.find('{', at);
-    if (body == std::string::npos) break;
-    text.append(source, done, body + 1 - done);
-    text += " take_turn();";
-    done = body + 1;
-  }
-  return text.append(source, done);
-}
-
-/// Modules loaded on one GPU, by the text they were made from.
-class Modules {
- public:
-  CUmodule find(CudaDevice& device, const std::string& name, const std::string& source) {
-    const Key key{hash_bytes(source, 1), hash_bytes(source, 2)};
-    std::shared_ptr<Entry> entry;
-    {
-      std::lock_guard lock(mutex_);
-      auto& kept = entries_[key];
-      if (!kept) kept = std::make_shared<Entry>();
-      entry = kept;
-    }
-    // One thread compiles a program; others that want the same one wait, others do not.
-    std::lock_guard lock(entry->mutex);
-    if (!entry->module) {
-      const Binary binary = compile(name, with_first_statement(source), device.arch());
-      device.activate();
-      check(driver().cuModuleLoadData(&entry->module, binary.code.data()),
-            "loading a kernel");
-    }
-    return entry->module;
-  }
-
- private:
-  using Key = std::pair<uint64_t, uint64_t>;
-  struct Entry {
-    std::mutex mutex;
-    CUmodule module = nullptr;
-  };
-  std::mutex mutex_;
-  std::map<Key, std::shared_ptr<Entry>> entries_;
-};
-
-Modules& modules_of(const CudaDevice& device) {
-  static std::mutex mutex;
-  static auto* const all = new std::map<const CudaDevice*, std::unique_ptr<Modules>>;
-  std::lock_guard lock(mutex);
-  auto& modules = (*all)[&device];
-  if (!modules) modules = std::make_unique<Modules>();
-  return *modules;
-}
-
-}  // namespace
+FunctionRef::operator CUfunction() const { return made_ ? made_->get() : nullptr; }
 
 Function find_function(Device* device, const std::string& name, const std::string& source,
-                       const char* entry) {
+                       const char* entry, size_t shared_bytes) {
   auto& gpu = static_cast<CudaDevice&>(*device);
-  CUmodule module = modules_of(gpu).find(gpu, name, source);
+  if (gpu.is_imagined()) {
+    note_text(gpu.arch(), name, source);
+    return {};
+  }
   gpu.activate();
+  const std::shared_ptr<ProgramBuild> build = find_build(gpu, name, source);
+  CollectBuilds::note(build);
+  if (CollectBuilds::ask() == CollectBuilds::Ask::kAll || !build->must_compile()) {
+    build->ask(build);
+  }
   Function f;
-  check(driver().cuModuleGetFunction(&f.function, module, entry), entry);
-  // Now rather than at the first launch, which may be inside a capture.
-  check(driver().cuFuncLoad(f.function), entry);
+  f.function = FunctionRef(build->function(entry, shared_bytes));
   f.multiprocessors = gpu.multiprocessors();
   return f;
 }

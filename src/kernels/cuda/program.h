@@ -1,6 +1,7 @@
 // Programs of kernels: text made from the files under device/ and generated parts, its
 // compiled form on each GPU, and how kernels of it are launched. Functions are found in
-// prepare(); launch() only passes pointers. Any thread.
+// prepare(), which does not wait for the compiler (program_build.h); launch() waits for
+// its own kernel the first time, and only passes pointers afterwards. Any thread.
 #pragma once
 
 #include <cstring>
@@ -19,14 +20,32 @@ namespace tandem::cuda {
 /// CPU's special functions; throws InternalError when there is none.
 std::string_view device_text(std::string_view file);
 
+class LoadedFunction;
+
+/// A kernel that may still be being compiled: its address is waited for where it is used.
+class FunctionRef {
+ public:
+  FunctionRef() = default;
+  explicit FunctionRef(std::shared_ptr<LoadedFunction> made) : made_(std::move(made)) {}
+  /// There is one. Does not wait.
+  explicit operator bool() const { return made_ != nullptr; }
+  /// Waits until it is loaded; throws what kept it from being so.
+  operator CUfunction() const;
+
+ private:
+  std::shared_ptr<LoadedFunction> made_;
+};
+
 /// A kernel on one GPU.
 struct Function {
-  CUfunction function = nullptr;
+  FunctionRef function;
   int multiprocessors = 1;
 };
-/// The kernel `entry` of a program, compiled and loaded at the first call.
+/// The kernel `entry` of a program, which other threads begin to compile and load at the
+/// first call for it. `shared_bytes`: of dynamic shared memory, where that is more than
+/// every kernel may have.
 Function find_function(Device* device, const std::string& name, const std::string& source,
-                       const char* entry);
+                       const char* entry, size_t shared_bytes = 0);
 
 /// The GPU a signature is for.
 inline CudaDevice& gpu_of(const Signature& s) {

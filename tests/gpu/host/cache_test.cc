@@ -12,6 +12,7 @@ namespace tandem::cuda {
 namespace {
 
 namespace fs = std::filesystem;
+using From = Binary::From;
 constexpr const char* kSource = "extern \"C\" __global__ void f(int* p) { *p = 1; }";
 
 struct CacheTest : ::testing::Test {
@@ -29,8 +30,8 @@ struct CacheTest : ::testing::Test {
 
 TEST_F(CacheTest, TheSecondTimeComesFromDisk) {
   const Binary first = compile("f", kSource, 90), second = compile("f", kSource, 90);
-  EXPECT_FALSE(first.from_disk);
-  EXPECT_TRUE(second.from_disk);
+  EXPECT_EQ(first.from, From::kCompiler);
+  EXPECT_EQ(second.from, From::kDisk);
   EXPECT_EQ(first.code, second.code);
   EXPECT_TRUE(fs::exists(folder / cache_name(kSource, 90)));
 }
@@ -48,14 +49,14 @@ TEST_F(CacheTest, ABrokenFileIsCompiledAgain) {
     out.put('y');
   }
   const Binary again = compile("f", kSource, 90);
-  EXPECT_FALSE(again.from_disk);
+  EXPECT_EQ(again.from, From::kCompiler);
   fs::resize_file(file, 30);
-  EXPECT_FALSE(compile("f", kSource, 90).from_disk);
-  EXPECT_TRUE(compile("f", kSource, 90).from_disk);
+  EXPECT_EQ(compile("f", kSource, 90).from, From::kCompiler);
+  EXPECT_EQ(compile("f", kSource, 90).from, From::kDisk);
 }
 TEST_F(CacheTest, AFolderThatCannotBeWrittenIsNoError) {
   setenv("TANDEM_CACHE_DIR", "/proc/no-such-folder", 1);
-  EXPECT_FALSE(compile("f", kSource, 90).from_disk);
+  EXPECT_EQ(compile("f", kSource, 90).from, From::kCompiler);
 }
 TEST_F(CacheTest, EveryReleaseArchitectureCompiles) {
   for (int arch : {75, 80, 86, 89, 90}) {

@@ -1,0 +1,82 @@
+// tandem_prebuild PLUGIN CACHE FILE: compiles the kernels of usual calls for the
+// architectures of kernels/cuda/prebuilt.h and writes them into FILE, which lies beside
+// the plugin. What CACHE has already is not compiled again.
+#include <cstdio>
+#include <exception>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "calls.h"
+#include "kernels/cuda/prebuild.h"
+#include "kernels/cuda/prebuilt.h"
+#include "op/host_function.h"
+#include "op/kernel.h"
+#include "plan/assignment.h"
+#include "tandem/error.h"
+
+namespace tandem::prebuild {
+
+namespace {
+
+/// Kernels of NVIDIA's libraries have no text.
+bool is_library(const Kernel& kernel) {
+  for (const char* library : {"cublas", "cudnn", "cufft", "cusolver"}) {
+    if (kernel.id.find(library) != std::string::npos) return true;
+  }
+  return false;
+}
+
+void prepare_all(const Graph& graph, Device& device) {
+  NodeSignature s;
+  for (const Node& n : graph.nodes()) {
+    for (const GraphPtr& sub : n.subgraphs) prepare_all(*sub, device);
+    if (n.kind != Node::Kind::kOp || host_function(*n.op)) continue;
+    node_signature(graph, n, &device, s);
+    s.signature.threads = 1;
+    if (n.op->view && n.op->view(s.signature)) continue;
+    const Kernel* kernel = KernelRegistry::get().choose(s.signature, device.platform());
+    if (kernel && !is_library(*kernel)) kernel->prepare(s.signature);
+  }
+}
+
+int run(const char* plugin, const char* cache, const char* file) {
+  void* const library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+  if (!library) throw NotFoundError(dlerror());
+  const auto entry =
+      reinterpret_cast<cuda::PrebuilderEntry>(dlsym(library, "tandem_prebuilder"));
+  if (!entry) throw NotFoundError(std::string(plugin) + " exports no tandem_prebuilder");
+  cuda::Prebuilder& prebuilder = *entry();
+  std::vector<Graph> graphs = op_graphs();
+  for (Graph& g : step_graphs()) graphs.push_back(std::move(g));
+  for (const cuda::CompileTarget target : cuda::kPrebuiltTargets) {
+    if (target.ptx) continue;
+    Device& device = prebuilder.device(target.arch);
+    for (const Graph& g : graphs) prepare_all(g, device);
+  }
+  const cuda::Prebuilder::Built built = prebuilder.build(cache, file);
+  if (!built.problem.empty()) {
+    fmt::print("no kernels are prebuilt: {}\n", built.problem);
+  } else {
+    fmt::print("{} prebuilt kernels, {} of them compiled now\n", built.programs,
+               built.compiled);
+  }
+  return 0;
+}
+
+}  // namespace
+
+}  // namespace tandem::prebuild
+
+int main(int count, char** arguments) {
+  if (count != 4) {
+    std::fputs("usage: tandem_prebuild PLUGIN CACHE FILE\n", stderr);
+    return 2;
+  }
+  try {
+    return tandem::prebuild::run(arguments[1], arguments[2], arguments[3]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tandem_prebuild: {}\n", error.what());
+    return 1;
+  }
+}
