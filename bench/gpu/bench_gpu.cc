@@ -1,7 +1,8 @@
 // Tandem's worker of `make bench-gpu`: the training steps of bench-step and of the large
 // models, and single ops for the roofline. common/worker.h has the protocol. Arguments:
 // --threads N, --small (the large models and tensors at sizes for a machine without GPU),
-// --where NAME (prints where the time of that model's step goes, and ends).
+// --where NAME (prints where the time of that model's step goes, and ends), --loops
+// (prints what branches and loops over the GPU's data cost, and ends).
 // A step also answers with the losses of its first steps, with what it costs the caller
 // to submit one, and with where its kernels run.
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "common/worker.h"
+#include "gpu/loops.h"
 #include "gpu/models.h"
 #include "gpu/roofline.h"
 #include "gpu/where.h"
@@ -99,6 +101,10 @@ int main(int argc, char** argv) {
   const bool small = has_argument(argc, argv, "--small");
   td::config::set_intra_op_parallelism_threads(w.threads);
   if (print_where_asked(argc, argv, small)) return 0;
+  if (has_argument(argc, argv, "--loops")) {
+    bench::gpu::print_loops();
+    return 0;
+  }
   for (const ModelCase& c : bench::step::model_cases()) {
     w.cases.emplace_back(c.name, [&c] { return make_case(c); });
   }

@@ -57,7 +57,10 @@ int32_t Planner::lane_of(int32_t i) {
     Device* from = assignment_.of(n.inputs[0]);
     const bool from_host = !from || from->is_host();
     if (from_host && device.is_host()) return lane(device, PlanLane::Kind::kHost);
-    if (from == &device) return lane(device, PlanLane::Kind::kCompute);
+    // Constants are where they are read; inside a conditional node there is no host.
+    if (from == &device || (!from && options_.inside)) {
+      return lane(device, PlanLane::Kind::kCompute);
+    }
     return device.is_host() ? lane(*from, PlanLane::Kind::kCopyOut)
                             : lane(device, PlanLane::Kind::kCopyIn);
   }

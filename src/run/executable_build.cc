@@ -204,6 +204,9 @@ class ExecutableBuilder {
         for (size_t g = 0; g < n.subgraphs.size(); ++g) {
           Executable& inside = *e_.children_[idx(s.child) + g];
           inside.inside_ = true;
+          if (s.device->platform() != kHostPlatform && inside.segments_.size() > 1) {
+            throw InternalError("plan: " + n.name + " cannot be recorded as one");
+          }
           if (n.kind == Node::Kind::kWhile && g == 1) inside.find_fixed_results();
         }
       } else {
@@ -245,6 +248,11 @@ class ExecutableBuilder {
     e_.steps_.push_back(std::move(s));
   }
 
+  bool within_device(const Executable::Step& s) const {
+    const PlanStep& planned = plan_.steps[idx(s.index)];
+    return plan_.lanes[idx(planned.lane)].kind == PlanLane::Kind::kCompute;
+  }
+
   // Where a step reads a constant. Sub-graphs read it on the host, but what a loop
   // carries is where the loop's result is, from the first turn on, and a view of a
   // constant is where the view was placed.
@@ -256,8 +264,9 @@ class ExecutableBuilder {
     }
     const std::string& viewed = plan_.devices[idx(n.inputs[input].node)];
     if (n.has_subgraphs() && !viewed.empty()) return Runtime::get().named(viewed);
-    const bool host = n.kind == Node::Kind::kCopy || n.has_subgraphs() ||
-                      s.kind == Executable::Step::Kind::kList;
+    const bool crosses = n.kind == Node::Kind::kCopy && !within_device(s);
+    const bool host =
+        crosses || n.has_subgraphs() || s.kind == Executable::Step::Kind::kList;
     return host ? Runtime::get().cpu() : *s.device;
   }
 
@@ -298,10 +307,8 @@ class ExecutableBuilder {
 
   // Copies inside a native device are recorded with the kernels around them: arguments
   // and results are then part of one launch.
-  bool captured_copy(const Executable::Step& s, const PlanStep& planned) const {
-    return plan_.lanes[idx(planned.lane)].kind == PlanLane::Kind::kCompute &&
-           s.device->platform() != kHostPlatform &&
-           e_.device_of(g_.node(s.node).inputs[0]) == s.device;
+  bool captured_copy(const Executable::Step& s) const {
+    return within_device(s) && s.device->platform() != kHostPlatform;
   }
 
   void make_segments() {
@@ -309,7 +316,7 @@ class ExecutableBuilder {
     for (size_t k = 0; k < e_.steps_.size(); ++k) {
       const PlanStep& planned = plan_.steps[k];
       const bool copy = e_.steps_[k].kind == Executable::Step::Kind::kCopy &&
-                        !captured_copy(e_.steps_[k], planned);
+                        !captured_copy(e_.steps_[k]);
       const bool side = e_.side_streams_[idx(planned.lane)] != nullptr;
       const bool host =
           plan_.lanes[idx(planned.lane)].kind == PlanLane::Kind::kHost && !side;

@@ -7,8 +7,11 @@
 
 #include "gpu/gpu.h"
 #include "support/device_loops.h"
+#include "support/random_device_program.h"
 #include "tandem/error.h"
 #include "tandem/function.h"
+#include "tandem/profile.h"
+#include "tandem/record.h"
 
 namespace tandem::testing {
 namespace {
@@ -55,6 +58,20 @@ TEST_F(CudaConditional, ProgramsGiveTheCpusResults) {
     }
     EXPECT_NE(decided.explain().find("as a conditional node"), std::string::npos)
         << decided.explain();
+  }
+}
+
+TEST_F(CudaConditional, RandomProgramsGiveTheCpusResults) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    Variable on_gpu = on("/GPU:0", [] { return Variable(zeros({4})); });
+    Variable on_cpu = on("/CPU:0", [] { return Variable(zeros({4})); });
+    RandomDeviceProgram eager(seed, on_cpu), traced(seed, on_gpu);
+    auto f = function([&](Tensor x) { return traced(x); });
+    for (const Floats& values : {Floats{1, 2, 3, 4}, Floats{9, 0, 7, 2}, Floats(4, 0)}) {
+      const Tensors wanted =
+          on("/CPU:0", [&] { return eager(identity(constant(values))); });
+      expect_close(f(given(values)), wanted, "seed " + std::to_string(seed));
+    }
   }
 }
 
@@ -155,6 +172,20 @@ TEST_F(CudaConditional, RandomNumbersAreTheSameAsByTheHost) {
   auto looked = function(draw);
   EXPECT_EQ(take(looked), got);
   EXPECT_EQ(looked.explain().find("as a conditional node"), std::string::npos);
+}
+
+// Who records what the GPU does has the graph made again, with names for its nodes.
+TEST_F(CudaConditional, CanBeRecorded) {
+  auto f = function([](Tensor x) {
+    return while_loop([](const Tensors& s) { return reduce_sum(s[0]) < constant(40.f); },
+                      [](const Tensors& s) { return Tensors{s[0] + constant(1.f)}; },
+                      {x})[0];
+  });
+  EXPECT_EQ(floats(f(given({1, 2, 3, 4}))), (Floats{9, 10, 11, 12}));
+  start_recording();
+  EXPECT_EQ(floats(f(given({9, 9, 0, 0}))), (Floats{15, 15, 6, 6}));
+  stop_recording();
+  EXPECT_EQ(floats(f(given({0, 0, 0, 0}))), (Floats{10, 10, 10, 10}));
 }
 
 // A loop of a thousand turns in each way; how long a turn takes is printed.

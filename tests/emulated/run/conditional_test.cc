@@ -4,6 +4,7 @@
 
 #include "emulated/run/gpu.h"
 #include "support/device_loops.h"
+#include "support/random_device_program.h"
 #include "tandem/control_flow.h"
 #include "tandem/error.h"
 #include "tandem/function.h"
@@ -58,6 +59,30 @@ TEST(ConditionalNodes, GiveWhatTheHostsWayGives) {
     EXPECT_EQ(looked.explain().find("as a conditional node"), std::string::npos)
         << looked.explain();
   }
+}
+
+TEST(ConditionalNodes, RandomProgramsGiveWhatTheHostsWayGives) {
+  int with_nodes = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const std::string what = "seed " + std::to_string(seed);
+    const auto variable = [](const char* device) {
+      return testing::on(device, [] { return Variable(zeros({4})); });
+    };
+    Variable a = variable("/GPU:0"), b = variable("/GPU:0"), c = variable("/CPU:0");
+    testing::RandomDeviceProgram eager(seed, c), first(seed, a), second(seed, b);
+    auto decided = function([&](Tensor x) { return first(x); });
+    auto looked = function([&](Tensor x) { return second(x); });
+    for (const Floats& values : {Floats{1, 2, 3, 4}, Floats{9, 0, 7, 2}, Floats(4, 0)}) {
+      const Tensors wanted =
+          testing::on("/CPU:0", [&] { return eager(identity(constant(values))); });
+      expect_equal(decided(on_gpu(values)), wanted, what);
+      const SwitchedOff off;
+      expect_equal(looked(on_gpu(values)), wanted, what + " by the host");
+    }
+    with_nodes += decided.explain().find("as a conditional node") != std::string::npos;
+    EXPECT_EQ(looked.explain().find("as a conditional node"), std::string::npos);
+  }
+  EXPECT_GT(with_nodes, 20);
 }
 
 TEST(ConditionalNodes, CopyNothingInATurn) {

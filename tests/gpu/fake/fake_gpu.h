@@ -21,6 +21,8 @@ std::vector<std::string> take_log();
 void run_at_once(bool yes);
 /// The next launch of a kernel fails with this CUresult; 0: none.
 void fail_next_launch(int result);
+/// Launches of kernels with this name fail; "": of none.
+void fail_launches_of(const std::string& kernel);
 /// The next wait for an event or a stream finds this error, and every call after it.
 void lose_the_gpu(int result);
 /// What a kernel does that finds a bad value: it reports to mapped host memory.
@@ -33,7 +35,7 @@ void set_memory(size_t bytes);
 /// A conditional node is a "while" or "switch", and its bodies' lines follow it,
 /// indented.
 std::vector<std::string> last_graph();
-/// What the next tests of loops find in memory where kernels would have written it.
+/// What the next tests of loops find where kernels would have written it; then they end.
 void answer(const std::vector<bool>& go_on);
 int graphs_instantiated();
 /// CUPTI's clock is this far ahead of the steady clock.

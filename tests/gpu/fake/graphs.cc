@@ -229,7 +229,7 @@ void set_condition(const Work& work) {
   }
   auto* const turns = reinterpret_cast<int64_t*>(w[2]);
   const auto most = static_cast<int64_t>(w[3]);
-  bool go_on = *reinterpret_cast<const bool*>(w[1]);
+  bool go_on = false;
   if (!state().answers.empty()) {
     go_on = state().answers.front();
     state().answers.pop_front();

@@ -1,5 +1,6 @@
 // Memory of the pretended GPU: pages of the host, counted.
 #include <cstdlib>
+#include <iterator>
 #include <map>
 
 #include <sys/mman.h>
@@ -14,6 +15,16 @@ namespace {
 std::map<CUdeviceptr, size_t>& allocations() {
   static auto* const all = new std::map<CUdeviceptr, size_t>;
   return *all;
+}
+
+std::map<CUdeviceptr, size_t>& reservations() {
+  static auto* const all = new std::map<CUdeviceptr, size_t>;
+  return *all;
+}
+
+bool within(const std::map<CUdeviceptr, size_t>& ranges, CUdeviceptr at) {
+  const auto next = ranges.upper_bound(at);
+  return next != ranges.begin() && at < std::prev(next)->first + std::prev(next)->second;
 }
 
 /// Host memory that kernels write: where they report.
@@ -49,9 +60,13 @@ CUresult cuMemAddressReserve(CUdeviceptr* at, size_t bytes, size_t, CUdeviceptr,
       mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (made == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   *at = reinterpret_cast<CUdeviceptr>(made);
+  const Lock lock(mutex());
+  reservations()[*at] = bytes;
   return CUDA_SUCCESS;
 }
 CUresult cuMemAddressFree(CUdeviceptr at, size_t bytes) {
+  const Lock lock(mutex());
+  reservations().erase(at);
   munmap(reinterpret_cast<void*>(at), bytes);
   return CUDA_SUCCESS;
 }
@@ -110,6 +125,11 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr* device, void* host, unsigned) {
 }  // extern "C"
 
 namespace fake {
+
+bool is_gpu_memory(const void* at) {
+  const auto address = reinterpret_cast<CUdeviceptr>(at);
+  return within(reservations(), address) || within(allocations(), address);
+}
 
 size_t memory_in_use() {
   const Lock lock(mutex());

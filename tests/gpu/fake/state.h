@@ -75,6 +75,7 @@ struct State {
   uint64_t nodes = 0;
   int instantiated = 0;
   std::vector<std::string> last_graph;
+  std::string failing;               // the name of a kernel
   std::vector<unsigned> conditions;  // by handle, from 1
   std::deque<bool> answers;
 };
@@ -95,6 +96,9 @@ void tell_work(const Work& work, int64_t begin_ns, int64_t end_ns, uint32_t stre
                uint32_t correlation, uint64_t node, uint32_t graph);
 void tell_clone(Node* original, Node* clone);
 int64_t now_ns();
+
+/// Reserved or allocated by the pretended GPU.
+bool is_gpu_memory(const void* at);
 
 Work kernel_work(CUfunction function, void** arguments);
 /// What the plugin's kernels for conditional nodes do.

@@ -39,6 +39,13 @@ CUresult give(Stream* stream, const Work& work) {
   if (work.kind == Work::Kind::kKernel && state().next_launch) {
     return std::exchange(state().next_launch, CUDA_SUCCESS);
   }
+  if (work.function && work.function->name == state().failing) {
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  }
+  if (work.function && work.function->name == "copy" &&
+      !(is_gpu_memory(work.to) && is_gpu_memory(work.from))) {
+    return CUDA_ERROR_ILLEGAL_ADDRESS;  // a real one would say so when it runs
+  }
   if (stream->graph()) {
     auto node = std::make_unique<Node>();
     node->id = ++state().nodes;
@@ -110,6 +117,10 @@ void run_at_once(bool yes) {
 void fail_next_launch(int result) {
   const Lock lock(mutex());
   state().next_launch = static_cast<CUresult>(result);
+}
+void fail_launches_of(const std::string& kernel) {
+  const Lock lock(mutex());
+  state().failing = kernel;
 }
 void lose_the_gpu(int result) {
   const Lock lock(mutex());
