@@ -32,15 +32,23 @@ const char* type_text(DType dtype) {
          : dtype == DType::kComplex64 ? "c64"
                                       : "c128";
 }
+class LoadedFunction {
+ public:
+  explicit LoadedFunction(const HostKernel* k) : kernel(k) {}
+  const HostKernel* kernel;
+};
+FunctionRef::operator CUfunction() const {
+  return reinterpret_cast<CUfunction>(const_cast<HostKernel*>(made_->kernel));
+}
 Function find_function(Device*, const std::string&, const std::string& source,
-                       const char* entry) {
+                       const char* entry, size_t) {
   const std::string word = "typedef ";
   const size_t at = source.find(word) + word.size();
   const HostKernel* kernel =
       find_host_kernel(source.substr(at, source.find(' ', at) - at), entry);
   if (!kernel) throw InternalError(std::string("no kernel ") + entry);
   Function f;
-  f.function = reinterpret_cast<CUfunction>(const_cast<HostKernel*>(kernel));
+  f.function = FunctionRef(std::make_shared<LoadedFunction>(kernel));
   return f;
 }
 Grid grid_for(const Function&, int64_t n, unsigned threads) {
@@ -49,8 +57,8 @@ Grid grid_for(const Function&, int64_t n, unsigned threads) {
 }
 void launch_raw(const Function& f, const StreamContext&, const Grid& grid,
                 void** arguments) {
-  run_host_kernel(*reinterpret_cast<const HostKernel*>(f.function), grid.x, grid.shared,
-                  arguments);
+  run_host_kernel(*reinterpret_cast<const HostKernel*>(CUfunction(f.function)), grid.x,
+                  grid.shared, arguments);
 }
 void fill_bytes(const StreamContext&, void* at, uint8_t byte, size_t bytes) {
   std::memset(at, byte, bytes);
