@@ -18,6 +18,15 @@ namespace {
 
 using Question = ConditionalQuestion;
 
+bool uses_parameter(const Graph& graph, size_t number) {
+  const ValueRef p{graph.parameters()[number], 0};
+  const auto is = [p](ValueRef v) { return v == p; };
+  return std::any_of(graph.results().begin(), graph.results().end(), is) ||
+         std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& n) {
+           return std::any_of(n.inputs.begin(), n.inputs.end(), is);
+         });
+}
+
 bool is_device(const Device* d) { return d && !d->is_host(); }
 
 size_t first_operand(const Node& n) { return n.kind == Node::Kind::kWhile ? 0 : 1; }
@@ -101,6 +110,18 @@ std::string unfit_graph(const Question& q, const Graph& graph, Device& device) {
 }
 
 }  // namespace
+
+bool is_flag_or_count(const ValueInfo& info) {
+  return (is_integer(info.dtype) || info.dtype == DType::kBool) &&
+         info.shape.is_known() && info.shape.num_elements() == 1;
+}
+
+bool belongs_to_condition(const Graph& graph, const Node& n, size_t input) {
+  return n.kind == Node::Kind::kWhile && input >= static_cast<size_t>(n.carried) &&
+         is_flag_or_count(graph.info(n.inputs[input])) &&
+         uses_parameter(*n.subgraphs[0], input) &&
+         !uses_parameter(*n.subgraphs[1], input);
+}
 
 ConditionalChoice choose_conditional(const Question& q) {
   const bool loop = q.node.kind == Node::Kind::kWhile;

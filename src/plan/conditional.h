@@ -32,4 +32,9 @@ struct ConditionalQuestion {
 };
 ConditionalChoice choose_conditional(const ConditionalQuestion& question);
 
+/// One integer or boolean: what the host asks for in every turn of a loop.
+bool is_flag_or_count(const ValueInfo& info);
+/// What only a loop's condition looks at is brought to the host once, not in every turn.
+bool belongs_to_condition(const Graph& graph, const Node& loop, size_t input);
+
 }  // namespace tandem
