@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "plan/check_plan.h"
 #include "tandem/error.h"
 #include "tensor/variable_impl.h"
 
@@ -89,10 +90,14 @@ class Reader {
     for (const json& v : header.at("variables")) {
       StoredVariable stored;
       stored.name = v.at("name").get<std::string>();
-      stored.dtype = dtype_from_name(v.at("dtype").get<std::string>());
-      const json& dims = v.at("shape");
-      stored.shape =
-          dims.is_null() ? Shape::unknown() : Shape(dims.get<std::vector<int64_t>>());
+      try {
+        stored.dtype = dtype_from_name(v.at("dtype").get<std::string>());
+        const json& dims = v.at("shape");
+        stored.shape =
+            dims.is_null() ? Shape::unknown() : Shape(dims.get<std::vector<int64_t>>());
+      } catch (const Error& e) {
+        damaged(e.what());
+      }
       stored.index = static_cast<int>(variables_.size());
       if (!loader) {
         throw InvalidArgumentError(
@@ -121,7 +126,11 @@ class Reader {
     made->graph = std::make_shared<const Graph>(
         from_bytes(binary_.substr(offset, size), loader,
                    depth ? GraphRole::kSubgraph : GraphRole::kFunction));
-    made->plan = plan_from_json(j.at("plan").dump());
+    try {
+      made->plan = plan_from_json(j.at("plan").dump());
+    } catch (const InvalidArgumentError& e) {
+      damaged(e.what());
+    }
     made->variables = handles(j.at("variables"));
     if (const auto strips = j.find("strips"); strips != j.end()) {
       made->parameter_strips = strips->get<std::vector<std::vector<int32_t>>>();
@@ -135,7 +144,7 @@ class Reader {
         for (const json& sub : list) made->subplans[i].push_back(read(sub, depth + 1));
       }
     }
-    check(*made);
+    check_plan(*made);
     return made;
   }
 
@@ -148,65 +157,6 @@ class Reader {
       list.push_back(variables_[index]);
     }
     return list;
-  }
-
-  // What an executable takes for granted.
-  static void check(const PlannedGraph& p) {
-    const Graph& g = *p.graph;
-    const Plan& plan = p.plan;
-    const size_t nodes = g.nodes().size();
-    if (plan.places.size() != nodes || plan.devices.size() != nodes ||
-        plan.reasons.size() != nodes) {
-      damaged("the plan is one of another graph");
-    }
-    for (size_t i = 0; i < nodes; ++i) {
-      const Node& n = g.nodes()[i];
-      if (plan.places[i].size() != n.outputs.size()) {
-        damaged("the plan is one of another graph");
-      }
-      if (!p.subplans[i].empty() && p.subplans[i].size() != n.subgraphs.size()) {
-        damaged("a branch has no plan");
-      }
-      for (const Place& place : plan.places[i]) check(place, p);
-    }
-    for (const std::vector<int32_t>& strip : p.parameter_strips) {
-      for (int32_t number : strip) in_range(number, g.parameters().size());
-    }
-  }
-  static void check(const Place& place, const PlannedGraph& p) {
-    if (place.offset < 0 || place.bytes < 0) damaged("a value lies nowhere");
-    if (place.space >= 0) in_range(place.space, p.plan.spaces.size());
-    switch (place.storage) {
-      case Place::Storage::kNone:
-        break;
-      case Place::Storage::kArena:
-        in_range(place.space, p.plan.spaces.size());
-        if (place.offset + place.bytes >
-            p.plan.spaces[static_cast<size_t>(place.space)].bytes) {
-          damaged("a value lies outside of its arena");
-        }
-        break;
-      case Place::Storage::kParameter:
-        in_range(place.index, p.graph->parameters().size());
-        break;
-      case Place::Storage::kConstant:
-        in_range(place.index, p.graph->nodes().size());
-        break;
-      case Place::Storage::kVariable:
-        in_range(place.index, p.variables.size());
-        break;
-      case Place::Storage::kResult:
-        in_range(place.index, p.graph->results().size());
-        break;
-      case Place::Storage::kHandle:
-        in_range(place.index, static_cast<size_t>(std::max(p.plan.num_handles, 0)));
-        break;
-    }
-  }
-  static void in_range(int32_t index, size_t size) {
-    if (index < 0 || static_cast<size_t>(index) >= size) {
-      damaged("a value's place is not there");
-    }
   }
 
   std::string_view binary_;

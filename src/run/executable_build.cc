@@ -238,10 +238,18 @@ class ExecutableBuilder {
           plan_.places[idx(planned.node)][idx(o)].storage == Place::Storage::kVariable;
       slot(n.outputs[idx(o)].state ? ValueRef{} : ValueRef{planned.node, o}, kernel);
     }
-    if (planned.workspace >= 0) {
+    const int64_t scratch =
+        s.prepared ? static_cast<int64_t>(s.prepared->workspace_bytes) : 0;
+    if (planned.workspace >= 0 || scratch > 0) {
       s.workspace = e_.table_.size();
       e_.table_.push_back(nullptr);
       const int32_t space = space_of(*s.device);
+      const int64_t room = plan_.spaces[idx(space)].bytes;
+      // Of a plan that was stored, by another version of a kernel say.
+      if (planned.workspace < 0 || scratch > room - planned.workspace) {
+        throw DataLossError("plan: the workspace of " + n.name +
+                            " lies outside of its memory; plan the function again.");
+      }
       e_.arena_patches_.push_back({s.workspace, planned.workspace + shifts_[idx(space)]});
       e_.arena_spaces_.push_back(space);
     }

@@ -1,10 +1,16 @@
 // Random programs through specialisation, passes, plan and executor give what eager
 // execution gives; on several devices too when there are some (the emulated variant).
+#include <cctype>
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
+#include "base/interrupt.h"
 #include "device/runtime.h"
 #include "graph/equal.h"
 #include "plan/stored_plan.h"
@@ -168,6 +174,109 @@ TEST(PlannedGraphs, DamagedBytesAreRefused) {
     flipped[at] = static_cast<char>(flipped[at] ^ 4);
     EXPECT_THROW(planned_from_bytes(flipped), DataLossError) << at;
   }
+}
+
+/// Bytes of a plan with the checksum that they should have.
+std::string sealed(std::string bytes) {
+  constexpr size_t kPrefix = 32;  // magic, two sizes, checksum
+  uint64_t text = 0;
+  std::memcpy(&text, bytes.data() + 8, sizeof text);
+  const uint64_t binary = bytes.size() - kPrefix - text;
+  std::memcpy(bytes.data() + 16, &binary, sizeof binary);
+  const std::string_view all = bytes;
+  const uint64_t sum =
+      hash_bytes(all.substr(kPrefix + text), hash_bytes(all.substr(kPrefix, text)));
+  std::memcpy(bytes.data() + 24, &sum, sizeof sum);
+  return bytes;
+}
+
+/// One change to the description of a plan, which stays of the same length: a digit, a
+/// letter of a name, or any bit.
+std::string changed(std::string bytes, std::mt19937_64& random) {
+  uint64_t text = 0;
+  std::memcpy(&text, bytes.data() + 8, sizeof text);
+  for (;;) {
+    char& c = bytes[32 + random() % text];
+    const char before = c;
+    if (std::isdigit(c)) {
+      c = static_cast<char>('0' + random() % 10);
+    } else if (random() % 16 == 0) {
+      c = static_cast<char>(c ^ (1 << random() % 7));
+    }
+    if (c != before) return sealed(std::move(bytes));
+  }
+}
+
+/// Where a plan expects its arguments.
+std::vector<std::string> parameter_devices(const PlannedGraph& p) {
+  std::vector<std::string> names;
+  for (int32_t node : p.graph->parameters()) {
+    const int32_t space = p.plan.places[static_cast<size_t>(node)][0].space;
+    names.push_back(space < 0 ? "" : p.plan.spaces[static_cast<size_t>(space)].device);
+  }
+  return names;
+}
+
+// Whatever is changed, and the checksum made to agree: an error, or a plan that runs.
+// What it then computes is another matter.
+TEST(PlannedGraphs, ChangedBytesAreRefusedOrRun) {
+  int refused = 0, ran = 0, failed = 0;
+  for (uint64_t seed = first_seed() + 5000; seed < first_seed() + 5012; ++seed) {
+    RandomGraph program(seed, {});
+    std::mt19937_64 random(seed);
+    const Graph graph = scattered(program.graph(), random);
+    GraphFunction function(std::make_shared<const Graph>(graph),
+                           {.measure_kernels = false});
+    const auto planned = function.plan(program.arguments(), {.measure_kernels = false});
+    const std::string bytes = to_bytes(*planned);
+    ASSERT_EQ(sealed(bytes), bytes);
+    Tensors variables;
+    to_bytes(*planned->graph, &variables);
+    const auto loader = [&](const StoredVariable& v) {
+      const auto i = static_cast<size_t>(v.index);
+      if (i >= variables.size()) throw NotFoundError("no such variable");
+      return variables[i];
+    };
+    for (uint64_t change = 0; change < programs(150); ++change) {
+      SCOPED_TRACE(fmt::format("seed {} change {}", seed, change));
+      const std::string other = changed(bytes, random);
+      std::shared_ptr<const PlannedGraph> loaded;
+      try {
+        loaded = planned_from_bytes(other, loader);
+      } catch (const DataLossError&) {
+        ++refused;
+        continue;
+      } catch (const NotFoundError&) {
+        continue;  // the loader's
+      }
+      // That arguments are where the plan wants them is up to the caller.
+      if (parameter_devices(*loaded) != parameter_devices(*planned)) continue;
+      try {
+        // A loop whose counter was moved may never end.
+        auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+        const InterruptScope limit(
+            [](void* data) {
+              using Time = std::chrono::steady_clock::time_point;
+              if (std::chrono::steady_clock::now() > *static_cast<Time*>(data)) {
+                throw CancelledError("it takes too long");
+              }
+            },
+            &end);
+        const auto run = [&](const Graph&, const Tensors& arguments) {
+          return Executable(loaded).run(arguments);
+        };
+        program.run(graph, run);
+        ++ran;
+      } catch (const Error&) {
+        ++failed;  // a kernel or a device that is not there
+      }
+    }
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(ran, 0);
+  RecordProperty("refused", refused);
+  RecordProperty("ran", ran);
+  RecordProperty("failed", failed);
 }
 
 // Products, sums and elementwise ops of matrices, on any of the devices.
