@@ -33,7 +33,8 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env=os.environ | (environment or {}),
+            # What is timed is the plan that stays, not the one that stands in while kernels are compiled.
+            env={"TANDEM_BACKGROUND_COMPILE": "0"} | os.environ | (environment or {}),
         )
         about = self.ask("list")
         self.library, self.threads = about["library"], about["threads"]

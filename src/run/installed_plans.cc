@@ -109,6 +109,7 @@ std::string InstalledPlans::find_stand_in(const Graph& single_ops) {
     if (!exchangeable(*own_, *planned)) {
       return "calls waited for the compiler: single ops use other variables";
     }
+    planned->builds.get();  // loaded: none of its launches can fail for that
     stand_in_ =
         std::make_unique<Executable>(std::move(planned), Executable::Launches::kOneByOne);
   } catch (const Error& error) {

@@ -95,40 +95,41 @@ TEST_F(CudaPrebuilt, SingleOpsNeedNoCompiler) {
   }
 }
 
-/// A training step with variables, an optimizer's state and random numbers.
+/// A training step with variables and an optimizer's state.
 struct Trained {
-  explicit Trained(const char* device) : device(device) {
+  explicit Trained(const char* where) : device(where) {
     const DeviceScope scope(device);
     w.emplace(reshape(numbers(64 * 10, -0.5f, 0.5f), {64, 10}));
     b.emplace(zeros({10}));
-    step.emplace(function([this](Tensor x, Tensor y) {
-      const DeviceScope scope(this->device);
-      GradientTape tape;
-      const Tensor logits = tanh(matmul(x, *w) + *b) * 2.0f;
-      const Tensor loss =
-          losses::sparse_categorical_crossentropy(y, logits, {.from_logits = true});
-      adam.apply(tape.gradient(loss, std::vector<Variable>{*w, *b}), {*w, *b});
-      return loss;
-    }));
+  }
+  Tensor step(const Tensor& x, const Tensor& y) {
+    const DeviceScope scope(device);
+    GradientTape tape;
+    const Tensor logits = tanh(matmul(x, *w) + *b) * 2.0f;
+    const Tensor loss =
+        losses::sparse_categorical_crossentropy(y, logits, {.from_logits = true});
+    adam.apply(tape.gradient(loss, std::vector<Variable>{*w, *b}), {*w, *b});
+    return loss;
   }
   const char* device;
   std::optional<Variable> w, b;
   optimizers::Adam adam{{.learning_rate = 0.01}};
-  std::optional<Function> step;
 };
 
 TEST_F(CudaPrebuilt, TheFusedPlanTakesOver) {
-  Trained gpu("/GPU:0"), cpu("/CPU:0");
+  Trained on_gpu("/GPU:0"), on_cpu("/CPU:0");
+  const auto gpu_step = function([&](Tensor x, Tensor y) { return on_gpu.step(x, y); });
+  const auto cpu_step = function([&](Tensor x, Tensor y) { return on_cpu.step(x, y); });
   const Tensor x =
       on("/CPU:0", [] { return sin(reshape(numbers(2048, 0, 2048), {32, 64})); });
   const Tensor y = on("/CPU:0", [] { return floormod(range(32), constant(10)); });
   std::string text;
   int calls = 0;
   const auto call = [&] {
-    const float there = (*gpu.step)(x, y).item<float>();
-    const float here = (*cpu.step)(x, y).item<float>();
+    const float there = gpu_step(x, y).item<float>();
+    const float here = cpu_step(x, y).item<float>();
     EXPECT_NEAR(there, here, 2e-3f * (1 + std::abs(here))) << "call " << calls;
-    text = gpu.step->explain();
+    text = gpu_step.explain();
     ++calls;
   };
   call();
@@ -142,7 +143,7 @@ TEST_F(CudaPrebuilt, TheFusedPlanTakesOver) {
   EXPECT_TRUE(says(text, "captured launches on GPU:0: 1")) << text;
   EXPECT_TRUE(says(text, "Fused")) << text;
   for (int i = 0; i < 10; ++i) call();
-  const Floats there = floats(gpu.w->read()), here = floats(cpu.w->read());
+  const Floats there = floats(on_gpu.w->read()), here = floats(on_cpu.w->read());
   for (size_t i = 0; i < there.size(); i += 37)
     EXPECT_NEAR(there[i], here[i], 5e-3f) << i;
 }
@@ -150,7 +151,7 @@ TEST_F(CudaPrebuilt, TheFusedPlanTakesOver) {
 // A step that fails while single ops stand in changes nothing either.
 TEST_F(CudaPrebuilt, AFailureMeanwhileLeavesVariablesAsTheyWere) {
   const DeviceScope scope("/GPU:0");
-  Variable w(reshape(numbers(12, -1.0f, 1.0f), {4, 3}));
+  Variable w(reshape(numbers(96, -1.0f, 1.0f), {32, 3}));
   const auto step = function([&](Tensor x, Tensor labels) {
     GradientTape tape;
     const Tensor loss = reduce_mean(
@@ -158,20 +159,22 @@ TEST_F(CudaPrebuilt, AFailureMeanwhileLeavesVariablesAsTheyWere) {
     w.assign(w - tape.gradient(loss, w).dense() * 0.25f);
     return loss;
   });
-  const Tensor x = ones({2, 4});
-  const Tensor good = constant(std::vector<int64_t>{0, 2});
-  const Tensor bad = constant(std::vector<int64_t>{0, 7});
-  const Floats before = floats(w.read());
+  const Tensor x = ones({32, 32});
+  std::vector<int64_t> labels(32, 2);
+  const Tensor good = constant(labels);
+  labels[5] = 7;
+  const Tensor bad = constant(labels);
+  const Floats first = floats(w.read());
   EXPECT_THROW(step(x, bad).item<float>(), InvalidArgumentError);
-  EXPECT_EQ(floats(w.read()), before);
+  EXPECT_EQ(floats(w.read()), first);
   for (int i = 0; i < 200 && !says(step.explain(), "stood in"); ++i) {
     step(x, good).wait();
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  const Floats after = floats(w.read());
-  EXPECT_NE(after, before);
+  const Floats later = floats(w.read());
+  EXPECT_NE(later, first);
   EXPECT_THROW(step(x, bad).item<float>(), InvalidArgumentError);
-  EXPECT_EQ(floats(w.read()), after);
+  EXPECT_EQ(floats(w.read()), later);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // architectures of kernels/cuda/prebuilt.h and writes them into FILE, which lies beside
 // the plugin. What CACHE has already is not compiled again.
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include <dlfcn.h>
@@ -14,6 +15,7 @@
 #include "op/kernel.h"
 #include "plan/assignment.h"
 #include "tandem/error.h"
+#include "tandem/precision.h"
 
 namespace tandem::prebuild {
 
@@ -47,12 +49,15 @@ int run(const char* plugin, const char* cache, const char* file) {
       reinterpret_cast<cuda::PrebuilderEntry>(dlsym(library, "tandem_prebuilder"));
   if (!entry) throw NotFoundError(std::string(plugin) + " exports no tandem_prebuilder");
   cuda::Prebuilder& prebuilder = *entry();
-  std::vector<Graph> graphs = op_graphs();
-  for (Graph& g : step_graphs()) graphs.push_back(std::move(g));
+  const std::vector<Graph> ops = op_graphs(), steps = step_graphs();
   for (const cuda::CompileTarget target : cuda::kPrebuiltTargets) {
     if (target.ptx) continue;
     Device& device = prebuilder.device(target.arch);
-    for (const Graph& g : graphs) prepare_all(g, device);
+    for (const Graph& g : ops) prepare_all(g, device);
+    for (const bool rounded : {true, false}) {
+      config::enable_tensor_float_32_execution(rounded);
+      for (const Graph& g : steps) prepare_all(g, device);
+    }
   }
   const cuda::Prebuilder::Built built = prebuilder.build(cache, file);
   if (!built.problem.empty()) {
@@ -73,6 +78,7 @@ int main(int count, char** arguments) {
     std::fputs("usage: tandem_prebuild PLUGIN CACHE FILE\n", stderr);
     return 2;
   }
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);  // a GPU that is here is not needed
   try {
     return tandem::prebuild::run(arguments[1], arguments[2], arguments[3]);
   } catch (const std::exception& error) {

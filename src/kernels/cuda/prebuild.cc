@@ -17,8 +17,22 @@
 namespace tandem::cuda {
 namespace {
 
-/// Sizes of grids are no part of a text; forms are chosen for a GPU of about this size.
-constexpr int kMultiprocessors = 132;
+/// Sizes of grids are no part of a text, but forms are chosen for the size of the GPU: of
+/// the usual one of an architecture.
+int multiprocessors_of(int arch) {
+  switch (arch) {
+    case 75:
+      return 40;
+    case 80:
+      return 108;
+    case 86:
+      return 68;
+    case 89:
+      return 128;
+    default:
+      return 132;
+  }
+}
 
 class TextPrebuilder final : public Prebuilder {
  public:
@@ -33,7 +47,7 @@ class TextPrebuilder final : public Prebuilder {
       CudaDevice::Options options;
       options.request.info.type = "GPU";
       options.arch = arch;
-      options.imagined_multiprocessors = kMultiprocessors;
+      options.imagined_multiprocessors = multiprocessors_of(arch);
       made = std::make_unique<CudaDevice>(std::move(options));
     }
     return *made;

@@ -50,13 +50,12 @@ std::shared_ptr<LoadedFunction> ProgramBuild::function(const std::string& entry,
                                                        size_t shared_bytes) {
   const std::lock_guard lock(mutex_);
   auto& known = functions_[entry];
-  const bool fresh = !known;
-  if (fresh) known = std::make_shared<LoadedFunction>(*this, entry);
+  if (!known) known = std::make_shared<LoadedFunction>(*this, entry);
   const bool more = shared_bytes > known->shared_bytes_;
   if (more) known->shared_bytes_ = shared_bytes;
   if (done() && !error_) {
     device_.activate();
-    if (fresh) {
+    if (!known->function_.load(std::memory_order_relaxed)) {
       known->load(module_);
     } else if (more) {
       known->set_shared_bytes();
