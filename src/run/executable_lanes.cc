@@ -209,9 +209,10 @@ void Executable::run_copy(Frame& f, size_t s) {
     stream.wait(variable_of(variables_[idx(source.index)]).value.impl()->buffer->ready());
   }
   if (bytes) {
-    Device* from = device_of(n.inputs[0]);
-    if (!from) from = &Runtime::get().cpu();
-    if (from == step.device) {
+    Device* const known = device_of(n.inputs[0]);
+    // A constant, or a view of one: its bytes on the host, wherever they are wanted.
+    Device* const from = known ? known : &Runtime::get().cpu();
+    if (known == step.device) {
       f.done[s] = on.copy(stream, f.table[step.out], f.table[step.in], bytes);
     } else {
       // The stream that reads comes after all that the lane's has been told to wait for.
