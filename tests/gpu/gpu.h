@@ -42,6 +42,17 @@ class GpuTest : public ::testing::Test {
   Device* gpu = nullptr;
 };
 
+/// Why there are no kernels that the build compiled ahead; empty: there are.
+inline std::string why_no_prebuilt() {
+#ifdef TANDEM_HAS_PREBUILT
+  return {};
+#else
+  return "this build compiled no kernels ahead (TANDEM_PREBUILT=OFF)";
+#endif
+}
+#define NEEDS_PREBUILT() \
+  if (const std::string why = why_no_prebuilt(); !why.empty()) GTEST_SKIP() << why
+
 using Floats = std::vector<float>;
 inline Floats floats(const Tensor& t) { return t.to_vector<float>(); }
 

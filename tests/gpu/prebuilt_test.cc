@@ -69,6 +69,7 @@ bool says(const std::string& text, const std::string& part) {
 
 // Ops that no other test of this program uses: nothing of them is in memory yet.
 TEST_F(CudaPrebuilt, SingleOpsNeedNoCompiler) {
+  NEEDS_PREBUILT();
   const Tensor x = on("/CPU:0", [] { return numbers(24, 0.5f, 2.0f); });
   const auto body = [](const Tensor& t) {
     const Tensor m = reshape(t, {4, 6});
@@ -117,6 +118,7 @@ struct Trained {
 };
 
 TEST_F(CudaPrebuilt, TheFusedPlanTakesOver) {
+  NEEDS_PREBUILT();
   Trained on_gpu("/GPU:0"), on_cpu("/CPU:0");
   const auto gpu_step = function([&](Tensor x, Tensor y) { return on_gpu.step(x, y); });
   const auto cpu_step = function([&](Tensor x, Tensor y) { return on_cpu.step(x, y); });

@@ -85,6 +85,7 @@ TEST_F(FakeCompile, TheSameKernelIsCompiledOnceWhoeverAsks) {
 }
 
 TEST_F(FakeCompile, APrebuiltKernelIsNotCompiled) {
+  NEEDS_PREBUILT();
   start_profile();
   on("/GPU:0", [] { return exp(ones({5, 3})) * ones({5, 3}); }).wait();
   const Profile profile = stop_profile();
@@ -97,6 +98,7 @@ TEST_F(FakeCompile, APrebuiltKernelIsNotCompiled) {
 constexpr int kPatience = 200'000;
 
 TEST_F(FakeCompile, SingleOpsStandInUntilTheFusedPlanIsThere) {
+  NEEDS_PREBUILT();
   const Background background;
   Variable v(on("/GPU:0", [] { return ones({8, 16}); }));
   const auto step = function([&](Tensor x) {
