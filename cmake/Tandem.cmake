@@ -228,6 +228,29 @@ function(tandem_cli)
                           INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 
+# tandem_missing_cuda_headers(result): of the headers that the CUDA plugin cannot be built without,
+# those that are not there, with the package that has them.
+function(tandem_missing_cuda_headers result)
+  set(missing "")
+  foreach(entry "cuda.h=cuda-driver-dev" "cublasLt.h=libcublas-dev" "cublas_v2.h=libcublas-dev"
+                "cupti.h=cuda-cupti-dev" "nvrtc.h=cuda-nvrtc-dev"
+                "nvtx3/nvToolsExt.h=cuda-nvtx")
+    string(REGEX MATCH "^(.*)=(.*)$" _ "${entry}")
+    set(header "${CMAKE_MATCH_1}")
+    set(package "${CMAKE_MATCH_2}")
+    find_path(
+      _folder "${header}"
+      HINTS ${CUDAToolkit_INCLUDE_DIRS} "${CUDAToolkit_TARGET_DIR}/extras/CUPTI/include"
+      NO_CACHE)
+    if(NOT _folder)
+      list(APPEND missing "${header} (NVIDIA's package ${package})")
+    endif()
+    unset(_folder)
+  endforeach()
+  list(JOIN missing ", " missing)
+  set(${result} "${missing}" PARENT_SCOPE)
+endfunction()
+
 # tandem_add_cuda_plugin(): libtandem_cuda.so, when its folder and CUDA's headers are there. Its
 # kernels are compiled at run time, so neither nvcc nor a GPU is needed here.
 function(tandem_add_cuda_plugin)
@@ -237,7 +260,14 @@ function(tandem_add_cuda_plugin)
   endif()
   find_package(CUDAToolkit 13 QUIET)
   if(CUDAToolkit_FOUND)
-    tandem_add_if_present(src/device/cuda)
+    tandem_missing_cuda_headers(missing)
+    if(NOT missing)
+      tandem_add_if_present(src/device/cuda)
+    elseif(TANDEM_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "TANDEM_CUDA is ON and CUDA ${CUDAToolkit_VERSION} lacks ${missing}")
+    else()
+      message(STATUS "CUDA ${CUDAToolkit_VERSION} lacks ${missing}: the CUDA plugin is left out")
+    endif()
   elseif(TANDEM_CUDA STREQUAL "ON")
     message(FATAL_ERROR "TANDEM_CUDA is ON and CUDA 13 was not found; set CUDAToolkit_ROOT")
   else()

@@ -11,6 +11,7 @@
 
 #include "base/flags.h"
 #include "base/log.h"
+#include "device/measured_with.h"
 #include "tandem/precision.h"
 
 namespace tandem {
@@ -130,9 +131,8 @@ std::string cost_key(const Signature& s, const std::string& kernel) {
   std::string key =
       fmt::format("{}|{}|{}|t{}", machine_name(), kernel, s.op->name, s.threads);
   if (s.device && s.device->platform() != kHostPlatform) {
-    // Models of one platform differ in how much memory they have.
     key += fmt::format("|{} {}{}", platform_name(s.device->platform()),
-                       s.device->allocator().info().limit,
+                       measured_with(*s.device, kernel),
                        config::tensor_float_32_execution_enabled() ? "" : " exact");
   }
   if (s.attrs.data) key += "|" + s.attrs.type->to_json(s.attrs.data);

@@ -36,7 +36,8 @@ class CostStore {
   std::unique_ptr<State> state_;
 };
 
-/// Machine, kernel, op, attributes, dtypes, shapes and threads in one line.
+/// Machine, kernel, op, attributes, dtypes, shapes and threads in one line; for other
+/// devices than the host also their model and the versions of their libraries.
 std::string cost_key(const Signature& signature, const std::string& kernel);
 
 }  // namespace tandem

@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "gpu/gpu.h"
+#include "op/emitter.h"
+#include "op/kernel.h"
+#include "tensor/tensor_impl.h"
 
 namespace tandem::testing {
 namespace {
@@ -120,6 +123,71 @@ TEST_F(CudaAttention, TakesViewsThatBeginAnywhere) {
   };
   const Floats want = result("/CPU:0"), got = result("/GPU:0");
   for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(want[i], got[i], 4e-3) << i;
+}
+
+/// cuDNN's kernel wants multiples of 16 bytes, and hands other calls to ours.
+TEST_F(CudaAttention, CudnnsKernelTakesViewsThatBeginAnywhere) {
+  const Shape shape{1, 1024, 2, 64};
+  const nn::AttentionAttrs attrs{.causal = true};
+  const OpDef& op = OpTable::get().at("ScaledDotProductAttention");
+  std::vector<Tensor> given(5), wanted;
+  for (int i = 0; i < 3; ++i) {
+    given[static_cast<size_t>(i)] =
+        cast(values(shape), DType::kFloat16).to(gpu->full_name());
+  }
+  on("/GPU:0", [&] {
+    const std::vector<TensorArg> args(given.begin(), given.end());
+    current_emitter().emit(op, attrs_ref(attrs), args, wanted);
+    return 0;
+  });
+  std::vector<TensorInfo> in(given.size()), out(wanted.size());
+  for (size_t i = 0; i < 3; ++i) {
+    in[i].dtype = DType::kFloat16;
+    in[i].shape = shape;
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    out[i].dtype = wanted[i].dtype();
+    out[i].shape = wanted[i].shape();
+  }
+  Signature s;
+  s.op = &op;
+  s.attrs = attrs_ref(attrs);
+  s.inputs = in;
+  s.outputs = out;
+  s.device = gpu;
+  const Kernel* kernel = nullptr;
+  for (const Kernel* k : KernelRegistry::get().find(op, gpu->platform())) {
+    if (k->id == "cuda.cudnn.attention" && k->supports(s)) kernel = k;
+  }
+  if (!kernel) GTEST_SKIP() << "cuDNN 9.6 or newer and compute capability 8.0 are needed";
+  const Ref<Prepared> prepared = kernel->prepare(s);
+  const Floats want = floats(cast(wanted[0], float32));
+  for (const size_t offset : {size_t{0}, size_t{2}}) {
+    SCOPED_TRACE(offset);
+    std::vector<Ref<Buffer>> memory;
+    std::vector<void*> inputs(given.size()), outputs;
+    LeaseSet leases;
+    for (size_t i = 0; i < 3; ++i) {
+      const TensorImpl& t = *given[i].impl();
+      memory.push_back(Buffer::allocate(*gpu, t.bytes() + offset));
+      inputs[i] = static_cast<std::byte*>(leases.address(memory.back())) + offset;
+      gpu->copy(gpu->compute(), inputs[i], t.address(leases), t.bytes()).host_wait();
+    }
+    std::vector<Tensor> results;
+    for (const TensorInfo& o : out) {
+      results.push_back(make_tensor(*gpu, o.dtype, o.shape));
+      outputs.push_back(results.back().impl()->address(leases));
+    }
+    memory.push_back(Buffer::allocate(*gpu, prepared->workspace_bytes + 1));
+    void* const workspace = leases.address(memory.back());
+    gpu->compute()
+        .submit([&](const StreamContext& context) {
+          kernel->launch(*prepared, {inputs.data(), outputs.data(), workspace, &context});
+        })
+        .host_wait();
+    const Floats got = floats(cast(results[0], float32));
+    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(want[i], got[i], 4e-3) << i;
+  }
 }
 
 TEST_F(CudaAttention, GivesTheSameBitsEveryTime) {

@@ -26,16 +26,18 @@ std::vector<std::string> package_places(const std::string& plugin) {
 }
 
 std::vector<std::string> library_places() {
+  Dl_info self;
+  const auto* here = reinterpret_cast<const void*>(&open_library);
+  const bool found = dladdr(here, &self) && self.dli_fname;
+  return library_places(found ? self.dli_fname : "");
+}
+
+std::vector<std::string> library_places(const std::string& plugin) {
   std::vector<std::string> places;
   if (const auto given = env_string("TANDEM_CUDA_LIBRARY_PATH")) places.push_back(*given);
   // What the process has loaded already (PyTorch's copy, say) is found by the loader.
   places.emplace_back();
-  Dl_info self;
-  if (dladdr(reinterpret_cast<const void*>(&library_places), &self) && self.dli_fname) {
-    for (std::string& place : package_places(self.dli_fname)) {
-      places.push_back(std::move(place));
-    }
-  }
+  for (std::string& place : package_places(plugin)) places.push_back(std::move(place));
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const auto home = env_string(variable)) {
       places.push_back(*home + "/lib64");

@@ -19,6 +19,8 @@ void* open_library(const std::string& name);
 std::string path_of_library(void* library);
 /// Where a library is looked for, in order. An empty place is the loader's own path.
 std::vector<std::string> library_places();
+/// The same for a plugin that is the file `plugin`.
+std::vector<std::string> library_places(const std::string& plugin);
 /// Folders of NVIDIA's Python packages beside the package in which the file `plugin`
 /// lies: <site-packages>/nvidia/cu13/lib and <site-packages>/nvidia/cudnn/lib.
 std::vector<std::string> package_places(const std::string& plugin);

@@ -29,6 +29,8 @@ std::string module_version() {
   return {};
 }
 
+}  // namespace
+
 PartVersion driver_part(const DriverLoad& load) {
   PartVersion part{"driver", "", "",
                    "580 (" + interface_text(kNeededDriver) + ") or newer"};
@@ -40,6 +42,8 @@ PartVersion driver_part(const DriverLoad& load) {
   }
   return part;
 }
+
+namespace {
 
 /// A library whose version is a number of the form 10000 * major + 100 * minor + patch.
 PartVersion numbered_part(const char* name, const char* file, const char* function,
@@ -88,6 +92,8 @@ PartVersion profiler_part() {
   return part;
 }
 
+}  // namespace
+
 PartVersion compiler_part() {
   PartVersion part{"NVRTC", "", "", "13 (libnvrtc.so.13)"};
   void* library = open_library("libnvrtc.so.13");
@@ -100,22 +106,28 @@ PartVersion compiler_part() {
   return part;
 }
 
-}  // namespace
+PartVersion product_part() {
+  return numbered_part("cuBLASLt", "libcublasLt.so.13", "cublasLtGetVersion",
+                       "13 (libcublasLt.so.13)");
+}
+
+PartVersion convolution_part() {
+  return numbered_part("cuDNN", "libcudnn.so.9", "cudnnGetVersion",
+                       "not needed: without it large convolutions are slower");
+}
 
 std::vector<PartVersion> part_versions(const DriverLoad& load) {
   return {
       driver_part(load),
       compiler_part(),
-      numbered_part("cuBLASLt", "libcublasLt.so.13", "cublasLtGetVersion",
-                    "13 (libcublasLt.so.13)"),
+      product_part(),
       property_part("cuBLAS", "libcublas.so.13", "cublasGetProperty",
                     "not needed: without it linear systems are solved on the CPU"),
       property_part("cuSOLVER", "libcusolver.so.12", "cusolverGetProperty",
                     "not needed: without it matrices are decomposed on the CPU"),
       property_part("cuFFT", "libcufft.so.12", "cufftGetProperty",
                     "not needed: without it Fourier transforms run on the CPU"),
-      numbered_part("cuDNN", "libcudnn.so.9", "cudnnGetVersion",
-                    "not needed: without it large convolutions are slower"),
+      convolution_part(),
       profiler_part(),
   };
 }

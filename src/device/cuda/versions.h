@@ -16,6 +16,10 @@ struct PartVersion {
   std::string needed;  // "13 or newer"
 };
 
+PartVersion driver_part(const DriverLoad& load);
+PartVersion compiler_part();     // NVRTC
+PartVersion product_part();      // cuBLASLt
+PartVersion convolution_part();  // cuDNN
 /// The driver, the compiler of kernels, cuBLASLt, cuBLAS, cuSOLVER, cuFFT and cuDNN, in
 /// this order.
 std::vector<PartVersion> part_versions(const DriverLoad& load);

@@ -1,9 +1,9 @@
 #include "kernels/cuda/cublas.h"
 
-#include <map>
-#include <mutex>
+#include <memory>
 
 #include "device/cuda/library.h"
+#include "kernels/cuda/per_device.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -42,15 +42,15 @@ const CublasApi& cublas() {
 }
 
 cublasLtHandle_t cublas_handle(CudaDevice& device) {
-  static std::mutex mutex;
-  static auto* const handles = new std::map<CudaDevice*, cublasLtHandle_t>;
-  std::lock_guard lock(mutex);
-  cublasLtHandle_t& handle = (*handles)[&device];
-  if (!handle) {
-    device.activate();
-    check_blas(cublas().create(&handle), "starting cuBLASLt");
-  }
-  return handle;
+  struct Owned {
+    cublasLtHandle_t handle = nullptr;
+  };
+  return per_device<Owned>(device,
+                           [](Owned& made) {
+                             check_blas(cublas().create(&made.handle),
+                                        "starting cuBLASLt");
+                           })
+      .handle;
 }
 
 void check_blas(cublasStatus_t status, const char* what) {

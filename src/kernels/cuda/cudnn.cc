@@ -1,10 +1,8 @@
 #include "kernels/cuda/cudnn.h"
 
-#include <map>
-#include <memory>
-
 #include "base/flags.h"
 #include "device/cuda/library.h"
+#include "kernels/cuda/per_device.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -52,17 +50,9 @@ const CudnnApi& cudnn() {
 }
 
 CudnnHandle& cudnn_handle(CudaDevice& device) {
-  static std::mutex mutex;
-  static auto* const handles = new std::map<CudaDevice*, std::unique_ptr<CudnnHandle>>;
-  std::lock_guard lock(mutex);
-  std::unique_ptr<CudnnHandle>& handle = (*handles)[&device];
-  if (!handle) {
-    device.activate();
-    auto made = std::make_unique<CudnnHandle>();
-    check_dnn(cudnn().create(&made->handle), "starting cuDNN");
-    handle = std::move(made);
-  }
-  return *handle;
+  return per_device<CudnnHandle>(device, [](CudnnHandle& made) {
+    check_dnn(cudnn().create(&made.handle), "starting cuDNN");
+  });
 }
 
 void check_dnn(cudnnStatus_t status, const char* what) {

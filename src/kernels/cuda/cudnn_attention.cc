@@ -2,7 +2,9 @@
 // not, with key heads that several query heads share; no mask and no bias. A candidate
 // beside our own kernels, never the default: plans take it where it was measured to be
 // faster. Its sums of the gradient by the query come in any order, so it has no part in
-// deterministic programs.
+// deterministic programs. It wants operands at multiples of 16 bytes; where a call has
+// views at other offsets, our own kernel serves after all.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -62,6 +64,8 @@ bool fits(const Signature& s) {
 
 struct CudnnAttention {
   std::shared_ptr<const DnnPlan> plan;
+  const Kernel* own = nullptr;  // the default
+  Ref<Prepared> own_prepared;
   float scale = 1;
   bool causal = false;
   size_t sums_at = 0, query_sums_at = 0;  // of the workspace
@@ -95,6 +99,8 @@ CudnnAttention prepare(const Signature& s) {
                              ": cuDNN has no engine for this attention; set "
                              "TANDEM_CUDNN=0 to leave it to Tandem's own kernels");
   }
+  p.own = KernelRegistry::get().choose(s, s.device->platform());
+  p.own_prepared = p.own->prepare(s);
   p.scale = scale_of(s, c);
   p.causal = c.causal;
   p.workspace_bytes = aligned(p.plan->workspace_bytes);
@@ -105,6 +111,7 @@ CudnnAttention prepare(const Signature& s) {
     p.workspace_bytes =
         p.query_sums_at + rows * static_cast<size_t>(a.size) * sizeof(float);
   }
+  p.workspace_bytes = std::max(p.workspace_bytes, p.own_prepared->workspace_bytes);
   return p;
 }
 
@@ -124,12 +131,13 @@ class Operands {
     addresses_[count_++] = address;
   }
   void run(const CudnnAttention& p, const LaunchArgs& a) const {
+    uint64_t together = 0;
     for (size_t i = on_host_; i < count_; ++i) {
-      if (reinterpret_cast<uint64_t>(addresses_[i]) % kDnnAligned != 0) {
-        throw UnimplementedError(
-            "cuDNN takes no attention operands that are views at odd offsets; copy them "
-            "first, or set TANDEM_CUDNN=0");
-      }
+      together |= reinterpret_cast<uint64_t>(addresses_[i]);
+    }
+    if (together % kDnnAligned != 0) {
+      p.own->launch(*p.own_prepared, a);
+      return;
     }
     run_plan(*p.plan, *a.stream, {ids_, count_}, {addresses_, count_}, a.workspace);
   }

@@ -1,10 +1,10 @@
 #include "kernels/cuda/cusolver.h"
 
-#include <map>
 #include <memory>
 #include <string>
 
 #include "device/cuda/library.h"
+#include "kernels/cuda/per_device.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -81,27 +81,12 @@ struct Owned {
   syevjInfo_t syevj = nullptr;
   gesvdjInfo_t gesvdj = nullptr;
 };
-/// Handles live as long as the process.
 Owned& owned_by(CudaDevice& device) {
-  static std::mutex mutex;
-  static auto* const all = new std::map<CudaDevice*, std::unique_ptr<Owned>>;
-  std::lock_guard lock(mutex);
-  auto& owned = (*all)[&device];
-  if (!owned) owned = std::make_unique<Owned>();
-  return *owned;
-}
-
-std::unique_lock<std::mutex> open(CudaDevice& device, Owned& owned) {
-  std::unique_lock lock(owned.mutex);
-  device.activate();
-  if (!owned.handle) check_solver(solver()->create(&owned.handle), "starting cuSOLVER");
-  if (!owned.syevj) {
-    check_solver(solver()->create_syevj(&owned.syevj), "starting cuSOLVER");
-  }
-  if (!owned.gesvdj) {
-    check_solver(solver()->create_gesvdj(&owned.gesvdj), "starting cuSOLVER");
-  }
-  return lock;
+  return per_device<Owned>(device, [](Owned& made) {
+    check_solver(solver()->create(&made.handle), "starting cuSOLVER");
+    check_solver(solver()->create_syevj(&made.syevj), "starting cuSOLVER");
+    check_solver(solver()->create_gesvdj(&made.gesvdj), "starting cuSOLVER");
+  });
 }
 
 const char* words(cusolverStatus_t status) {
@@ -151,7 +136,8 @@ const Solver* solver() {
 
 SolverScope::SolverScope(CudaDevice& device) {
   Owned& owned = owned_by(device);
-  lock_ = open(device, owned);
+  lock_ = std::unique_lock(owned.mutex);
+  device.activate();
   handle_ = owned.handle;
   syevj_ = owned.syevj;
   gesvdj_ = owned.gesvdj;

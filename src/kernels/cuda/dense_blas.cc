@@ -1,10 +1,10 @@
 #include "kernels/cuda/dense_blas.h"
 
-#include <map>
 #include <memory>
 #include <string>
 
 #include "device/cuda/library.h"
+#include "kernels/cuda/per_device.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -47,20 +47,10 @@ struct Owned {
   std::mutex mutex;
   cublasHandle_t handle = nullptr;
 };
-/// Handles live as long as the process.
 Owned& owned_by(CudaDevice& device) {
-  static std::mutex mutex;
-  static auto* const all = new std::map<CudaDevice*, std::unique_ptr<Owned>>;
-  std::lock_guard lock(mutex);
-  auto& owned = (*all)[&device];
-  if (!owned) owned = std::make_unique<Owned>();
-  return *owned;
-}
-
-void open(CudaDevice& device, Owned& owned) {
-  if (owned.handle) return;
-  device.activate();
-  check_dense_blas(dense_blas()->create(&owned.handle), "starting cuBLAS");
+  return per_device<Owned>(device, [](Owned& made) {
+    check_dense_blas(dense_blas()->create(&made.handle), "starting cuBLAS");
+  });
 }
 
 }  // namespace
@@ -85,17 +75,12 @@ const DenseBlas* dense_blas() {
   return loaded;
 }
 
-void open_blas(CudaDevice& device) {
-  Owned& owned = owned_by(device);
-  std::lock_guard lock(owned.mutex);
-  open(device, owned);
-}
+void open_blas(CudaDevice& device) { owned_by(device); }
 
 BlasScope::BlasScope(const StreamContext& stream, void* workspace) {
   auto& device = static_cast<CudaDevice&>(*stream.device);
   Owned& owned = owned_by(device);
   lock_ = std::unique_lock(owned.mutex);
-  open(device, owned);
   handle_ = owned.handle;
   // The workspace last: setting the stream takes it away.
   check_dense_blas(

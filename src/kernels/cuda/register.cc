@@ -1,5 +1,7 @@
 #include "device/cuda/cuda_device.h"
+#include "device/measured_with.h"
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/measured_on.h"
 
 namespace tandem::cuda {
 
@@ -13,6 +15,7 @@ void Kernels::add(Kernel kernel) {
 extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
     tandem::KernelRegistry& registry) {
   using namespace tandem::cuda;
+  tandem::set_measured_with(cuda_platform(), measured_on);
   Kernels kernels;
   register_attention_tiles(kernels);  // before attention: the default where it fits
   register_attention(kernels);

@@ -56,6 +56,23 @@ TEST(Libraries, PackagesLieBesideThePluginsOwnPackage) {
   EXPECT_TRUE(package_places("/nowhere/tandem/libtandem_cuda.so").empty());
 }
 
+TEST(Libraries, PackagesComeAfterTheLoaderAndBeforeAnyToolkit) {
+  const TemporaryFolder packages;
+  const std::string cuda = packages / "nvidia/cu13/lib",
+                    cudnn = packages / "nvidia/cudnn/lib";
+  fs::create_directories(cuda);
+  fs::create_directories(cudnn);
+  const Variable given("TANDEM_CUDA_LIBRARY_PATH", "/some/where");
+  const Variable home("CUDA_HOME", "/opt/cuda");
+  const auto places = library_places(packages / "tandem/libtandem_cuda.so");
+  ASSERT_GE(places.size(), 8u);
+  const std::vector<std::string> first(places.begin(), places.begin() + 5);
+  EXPECT_EQ(first, (std::vector<std::string>{"/some/where", "", cuda, cudnn,
+                                             "/opt/cuda/lib64"}));
+  EXPECT_LT(std::ranges::find(places, cudnn),
+            std::ranges::find(places, "/usr/local/cuda/lib64"));
+}
+
 TEST(Libraries, ALibraryOfAFolderIsLoadedAndSaysWhereItLies) {
   const TemporaryFolder folder;
   void* const math = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
