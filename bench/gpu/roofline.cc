@@ -41,7 +41,7 @@ Tensor random(uint64_t seed, const Shape& shape, DType dtype = td::float32) {
   const Tensor all = td::tile(base, {(n + kRandom - 1) / kRandom});
   const Tensor part = all.num_elements() == n
                           ? all
-                          : td::slice(all, td::constant({0}), td::constant({n}));
+                          : td::slice(all, td::constant({int64_t{0}}), td::constant({n}));
   return td::cast(td::reshape(part, shape), dtype);
 }
 

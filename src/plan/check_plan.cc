@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "graph/states.h"
+#include "plan/memory.h"
 #include "tandem/error.h"
 #include "tensor/variable_impl.h"
 
@@ -166,6 +167,9 @@ class Checker {
              "a list has no place");
       return;
     }
+    const auto element =
+        static_cast<int64_t>(std::max<size_t>(dtype_size(info.dtype), 1));
+    expect(p.offset % element == 0, "a value lies across its elements");
     const int64_t room = room_at(p);
     expect(p.bytes <= room && p.offset <= room - p.bytes,
            "a value lies outside of its memory");
@@ -212,7 +216,9 @@ class Checker {
     expect_index(s.lane, plan_.lanes, "a step has no lane");
     for (int32_t w : s.waits) expect(w >= 0 && w < k, "a step waits for a later one");
     expect(s.threads >= 1 && s.threads <= kMostThreads, "a step has no threads");
-    expect(s.workspace >= -1 && s.workspace <= kMostBytes, "a workspace lies nowhere");
+    expect(s.workspace == -1 || (s.workspace >= 0 && s.workspace <= kMostBytes &&
+                                 s.workspace % kBufferAlignment == 0),
+           "a workspace lies nowhere");
     expect(step_of_[at(s.node)] < 0, "a node runs twice");
     const Node& n = g_.node(s.node);
     const bool op = n.kind == Node::Kind::kOp;

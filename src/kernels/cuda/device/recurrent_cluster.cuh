@@ -100,8 +100,8 @@ inline Element element_of(int i, int rank, i64 batch) {
   return x;
 }
 
-// These kernels last for all steps: what comes after them would wait on multiprocessors
-// that other branches of a captured step could use, so it is not made ready early.
+// These kernels last for all steps: what comes after them would only wait, on
+// multiprocessors that others could use.
 #define take_turn wait_for_turn
 
 #if defined(FORWARD)
