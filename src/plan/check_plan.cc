@@ -250,10 +250,11 @@ class Checker {
     const std::string& device = plan_.devices[at(s.node)];
     expect(host == is_host(lane.device), "a lane is on another device than it says");
     if (n.kind == Node::Kind::kCopy) {
-      const std::string from = device_of(n.inputs[0]), to = device_of({s.node, 0});
-      expect(
-          host ? is_host(from) && is_host(to) : from == lane.device || to == lane.device,
-          "a copy is on a lane that does not reach its ends");
+      // Inside a conditional node constants are where they are read.
+      const bool there = place(n.inputs[0]).storage == Place::Storage::kConstant &&
+                         lane.kind == PlanLane::Kind::kCompute;
+      check_copy(lane, there ? device : device_of(n.inputs[0]), device_of({s.node, 0}),
+                 device);
       return;
     }
     expect(same_memory(lane.device, device), "a step runs on another device's lane");
@@ -271,6 +272,18 @@ class Checker {
                "a branch leaves the device that runs it");
       }
     }
+  }
+  // An executable waits for the end of a lane: its copies must all be on one stream.
+  static void check_copy(const PlanLane& lane, const std::string& from,
+                         const std::string& to, const std::string& device) {
+    using Kind = PlanLane::Kind;
+    const Kind kind = is_host(from) && is_host(to) ? Kind::kHost
+                      : from == to                 ? Kind::kCompute
+                      : is_host(to)                ? Kind::kCopyOut
+                                                   : Kind::kCopyIn;
+    expect(same_memory(to, device), "a copy is made for another device");
+    expect(lane.kind == kind && same_memory(lane.device, is_host(to) ? from : to),
+           "a copy is on a lane that does not reach its ends");
   }
   std::string device_of(ValueRef v) const {
     const Place& p = place(v);
