@@ -61,7 +61,7 @@ void Executable::launch_segment(Frame& f, size_t s) {
   }
   const bool capture = !segment.apart && launches_ == Launches::kCaptured;
   if (capture && !f.captured[s] && !f.failed.load(std::memory_order_acquire)) {
-    builds_.wait();  // nothing shall be loaded within a recording
+    builds_.wait();  // kernels of steps are loaded before a recording
     std::erase_if(f.copies, [s](const Frame::CapturedCopy& c) { return c.segment == s; });
     f.captured[s] = stream.capture([this, &f, &segment](const StreamContext& context) {
       run_on_stream(f, segment, context);

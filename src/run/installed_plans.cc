@@ -27,6 +27,9 @@ bool decides_on_a_device(const PlannedGraph& planned) {
     const std::string& device = planned.plan.devices[static_cast<size_t>(i)];
     if (planned.graph->node(i).subgraphs.empty() || device.empty()) continue;
     if (!Runtime::get().named(device).is_host()) return true;
+    for (const auto& sub : planned.subplans[static_cast<size_t>(i)]) {
+      if (decides_on_a_device(*sub)) return true;
+    }
   }
   return false;
 }

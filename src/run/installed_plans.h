@@ -33,7 +33,7 @@ class InstalledPlans {
   }
   /// What the last calls used; for those who only look.
   const Executable& running() const { return *current_.load(std::memory_order_acquire); }
-  /// The function's own plan, as it is known by now.
+  /// The function's own plan, as it is known before the first call.
   const PlannedGraph& own() const { return *own_; }
   /// Says whether single ops stand in, or did, and why; empty: nothing had to be
   /// compiled.

@@ -59,7 +59,11 @@ def test_both_train_within_their_limits(tmp_path):
         )
         for me, other in (("first", "second"), ("second", "first"))
     ]
-    ends = [process.communicate(timeout=240) for process in processes]
+    try:
+        ends = [process.communicate(timeout=240) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
     for process, (_, errors) in zip(processes, ends, strict=True):
         assert process.returncode == 0, errors
     first, second = ([line.split()[1:] for line in out.splitlines() if line.startswith("LOSSES")] for out, _ in ends)

@@ -221,11 +221,11 @@ class Acceptance:
         if script.endswith(self.exact):
             environment["TANDEM_TF32"] = "0"
         status, tail = run_logged(command, machine, name, MINUTES * 60 - 20, env=environment)
-        for script in json.loads(report.read_text()) if report.exists() else []:
-            if script["passed"]:
+        for entry in json.loads(report.read_text()) if report.exists() else []:
+            if entry["passed"]:
                 result.passed += 1
             else:
-                result.fail(script["script"], script["exception"])
+                result.fail(entry["script"], entry["exception"])
         if status != 0 and not result.failed:
             result.fail(script, tail)
         return result

@@ -2,13 +2,15 @@
 // steps of usual layers, losses and optimizers, as graphs of single ops.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "graph/graph.h"
+#include "tandem/tensor.h"
 
 namespace tandem::prebuild {
 
-/// Elementwise ops, casts, reductions, moves, products over common dtypes.
+/// Elementwise ops, casts, reductions, moves over common dtypes.
 std::vector<Graph> op_graphs();
 /// Steps as a compiled function has them before ops are fused.
 std::vector<Graph> step_graphs();

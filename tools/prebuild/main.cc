@@ -53,6 +53,7 @@ int run(const char* plugin, const char* cache, const char* file) {
   for (const cuda::CompileTarget target : cuda::kPrebuiltTargets) {
     if (target.ptx) continue;
     Device& device = prebuilder.device(target.arch);
+    config::enable_tensor_float_32_execution(true);
     for (const Graph& g : ops) prepare_all(g, device);
     for (const bool rounded : {true, false}) {
       config::enable_tensor_float_32_execution(rounded);

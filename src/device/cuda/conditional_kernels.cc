@@ -126,8 +126,6 @@ Loaded& loaded() {
 
 }  // namespace
 
-const char* conditional_text() { return kText; }
-
 const ConditionalKernels& conditional_kernels(const CudaDevice& device) {
   const std::lock_guard lock(loaded().mutex);
   auto& made = loaded().kernels[&device];
@@ -139,6 +137,9 @@ const ConditionalKernels& conditional_kernels(const CudaDevice& device) {
           "loading kernels for conditions");
     check(driver().cuModuleGetFunction(&fresh->choose, module, "tandem_choose"),
           "loading kernels for conditions");
+    for (CUfunction f : {fresh->repeat, fresh->choose}) {
+      check(driver().cuFuncLoad(f), "loading kernels for conditions");
+    }
     made = std::move(fresh);
   }
   return *made;

@@ -19,10 +19,8 @@ struct ConditionalKernels {
   CUfunction choose = nullptr;
 };
 
-/// The device's context is current.
+/// The device's context is current. Loads them at the first call, which may be inside a
+/// recording: a relaxed one allows that.
 const ConditionalKernels& conditional_kernels(const CudaDevice& device);
-
-/// What they are made of.
-const char* conditional_text();
 
 }  // namespace tandem::cuda

@@ -114,7 +114,6 @@ class CudaCaptured final : public Captured, public CapturedCopies {
     ActivityRecording& recording = ActivityRecording::get();
     const uint32_t number = recording.number();
     if (number == 0 || number == named_in_) return;
-    named_in_ = number;
     if (names_.empty()) {
       stream_.wait_quietly(last_);
       device_.activate();
@@ -124,14 +123,23 @@ class CudaCaptured final : public Captured, public CapturedCopies {
       // With conditional nodes there may be one at a time.
       if (conditional_) driver().cuGraphExecDestroy(std::exchange(exec_, nullptr));
       CUgraphExec fresh = nullptr;
+      CUresult made = CUDA_SUCCESS;
       names_ = recording.number_nodes(label_nodes(steps_), [&] {
-        check(driver().cuGraphInstantiate(&fresh, graph_, 0), "making a captured step");
+        made = driver().cuGraphInstantiate(&fresh, graph_, 0);
       });
+      if (made != CUDA_SUCCESS) {
+        names_ = {};
+        if (!exec_)
+          check(driver().cuGraphInstantiate(&exec_, graph_, 0), "making a captured step");
+        for (CopyNode& copy : copies_) tell(copy);
+        return;
+      }
       const CUgraphExec before = std::exchange(exec_, fresh);
       if (before) driver().cuGraphExecDestroy(before);
       for (CopyNode& copy : copies_) tell(copy);
     }
     recording.add_nodes(names_);
+    named_in_ = number;
   }
 
   CudaStream& stream_;

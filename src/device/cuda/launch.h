@@ -1,6 +1,6 @@
 // Launching a kernel. Inside a recording a kernel may be made ready while the ones before
 // it still run (programmatic dependent launch, compute capability 9.0 and newer): every
-// kernel of ours begins by waiting for them (kernels/cuda/program.cc), so this changes
+// kernel of ours begins by waiting for them (kernels/cuda/compiler.cc), so this changes
 // nothing but the time between two kernels. Any thread.
 #pragma once
 

@@ -21,13 +21,13 @@ void LoadedFunction::load(CUmodule module) {
   check(driver().cuModuleGetFunction(&found, module, entry_.c_str()), entry_.c_str());
   // Now rather than at the first launch, which may be inside a capture.
   check(driver().cuFuncLoad(found), entry_.c_str());
+  set_shared_bytes(found);
+  // Last: a launch takes it from here without a lock.
   function_.store(found, std::memory_order_release);
-  set_shared_bytes();
 }
 
-void LoadedFunction::set_shared_bytes() {
-  CUfunction function = function_.load(std::memory_order_acquire);
-  if (!function || !shared_bytes_) return;
+void LoadedFunction::set_shared_bytes(CUfunction function) const {
+  if (!shared_bytes_) return;
   check(driver().cuFuncSetAttribute(function,
                                     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                     static_cast<int>(shared_bytes_)),
@@ -58,7 +58,7 @@ std::shared_ptr<LoadedFunction> ProgramBuild::function(const std::string& entry,
     if (!known->function_.load(std::memory_order_relaxed)) {
       known->load(module_);
     } else if (more) {
-      known->set_shared_bytes();
+      known->set_shared_bytes(known->function_.load(std::memory_order_relaxed));
     }
   }
   return known;

@@ -29,7 +29,7 @@ class LoadedFunction {
  private:
   friend class ProgramBuild;
   void load(CUmodule module);
-  void set_shared_bytes();
+  void set_shared_bytes(CUfunction function) const;
 
   ProgramBuild& program_;
   const std::string entry_;

@@ -220,6 +220,16 @@ std::vector<std::string> parameter_devices(const PlannedGraph& p) {
 // Whatever is changed, and the checksum made to agree: an error, or a plan that runs.
 // What it then computes is another matter.
 TEST(PlannedGraphs, ChangedBytesAreRefusedOrRun) {
+  // A plan that waits for less than it must races with itself, and may send a real GPU to
+  // addresses that only a GPU minds: there it is only made ready.
+#if defined(__SANITIZE_THREAD__)
+  const bool may_run = false;
+#else
+  const auto devices = Runtime::get().devices();
+  const bool may_run = std::all_of(devices.begin(), devices.end(), [](const Device* d) {
+    return d->platform() == kHostPlatform;
+  });
+#endif
   int refused = 0, ran = 0, failed = 0;
   for (uint64_t seed = first_seed() + 5000; seed < first_seed() + 5012; ++seed) {
     RandomGraph program(seed, {});
@@ -263,7 +273,8 @@ TEST(PlannedGraphs, ChangedBytesAreRefusedOrRun) {
             },
             &end);
         const auto run = [&](const Graph&, const Tensors& arguments) {
-          return Executable(loaded).run(arguments);
+          Executable made(loaded);
+          return may_run ? made.run(arguments) : Tensors{};
         };
         program.run(graph, run);
         ++ran;

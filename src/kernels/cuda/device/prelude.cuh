@@ -185,12 +185,13 @@ inline bool failed(const ReportFlags* flags) {
 /// The same for a kernel that writes a variable only in some launches: 0 where not.
 inline bool stopped(u64 guard) { return guard && failed((const ReportFlags*)guard); }
 
-/// The first statement of every kernel: see device/cuda/launch.h.
+/// Waits only: for kernels that shall not let the next one start early.
 inline void wait_for_turn() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
+/// The first statement of every kernel: see device/cuda/launch.h.
 inline void take_turn() {
   wait_for_turn();
 #if __CUDA_ARCH__ >= 900
