@@ -11,6 +11,11 @@ namespace tandem::cuda {
 
 namespace fs = std::filesystem;
 
+namespace {
+constexpr const char* kGivenFolder = "TANDEM_CUDA_LIBRARY_PATH";
+constexpr int kMode = RTLD_NOW | RTLD_LOCAL;
+}  // namespace
+
 std::vector<std::string> package_places(const std::string& plugin) {
   std::vector<std::string> places;
   fs::path at = fs::path(plugin).parent_path();
@@ -34,10 +39,9 @@ std::vector<std::string> library_places() {
 
 std::vector<std::string> library_places(const std::string& plugin) {
   std::vector<std::string> places;
-  if (const auto given = env_string("TANDEM_CUDA_LIBRARY_PATH")) places.push_back(*given);
-  // What the process has loaded already (PyTorch's copy, say) is found by the loader.
-  places.emplace_back();
+  if (const auto given = env_string(kGivenFolder)) places.push_back(*given);
   for (std::string& place : package_places(plugin)) places.push_back(std::move(place));
+  places.emplace_back();
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     if (const auto home = env_string(variable)) {
       places.push_back(*home + "/lib64");
@@ -53,11 +57,22 @@ std::vector<std::string> library_places(const std::string& plugin) {
 }
 
 void* open_library(const std::string& name) {
+  if (const auto given = env_string(kGivenFolder)) {
+    const std::string path = *given + "/" + name;
+    if (void* library = dlopen(path.c_str(), kMode)) return library;
+  }
+  // PyTorch's copy, say: two of one library do not go together.
+  if (void* library = dlopen(name.c_str(), kMode | RTLD_NOLOAD)) return library;
   for (const std::string& place : library_places()) {
     const std::string path = place.empty() ? name : place + "/" + name;
-    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    if (void* library = dlopen(path.c_str(), kMode)) return library;
   }
   return nullptr;
+}
+
+void open_beside(void* library, const std::string& name) {
+  const fs::path folder = fs::path(path_of_library(library)).parent_path();
+  if (!folder.empty()) dlopen((folder / name).c_str(), kMode);
 }
 
 std::string path_of_library(void* library) {

@@ -1,6 +1,7 @@
 // NVIDIA's libraries, loaded by name at run time: from the folder that the user named,
-// from the dynamic loader's path, from the Python packages that carry them (beside the
-// plugin's own package), from a CUDA toolkit. Handles stay open. Any thread.
+// those that the process has already, from the Python packages that carry them (beside
+// the plugin's own package), from the dynamic loader's path, from a CUDA toolkit. Handles
+// stay open. Any thread.
 #pragma once
 
 #include <span>
@@ -15,9 +16,14 @@ namespace tandem::cuda {
 
 /// Loads `name` ("libnvrtc.so.13"); null when no place has it.
 void* open_library(const std::string& name);
+/// Loads `name` from the folder of a library that is loaded, so that it finds it when it
+/// opens it by name itself: not all of the packages say where that is. Nothing happens
+/// where it is not there.
+void open_beside(void* library, const std::string& name);
 /// The file that a handle of open_library stands for.
 std::string path_of_library(void* library);
-/// Where a library is looked for, in order. An empty place is the loader's own path.
+/// Where a library is looked for, in order. An empty place is the loader's own path. What
+/// the process has loaded already comes before all but the user's folder.
 std::vector<std::string> library_places();
 /// The same for a plugin that is the file `plugin`.
 std::vector<std::string> library_places(const std::string& plugin);

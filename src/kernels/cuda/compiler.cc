@@ -65,6 +65,7 @@ const NvrtcApi& nvrtc() {
     int major = 0, minor = 0, count = 0;
     api->version(&major, &minor);
     api->release = major * 100 + minor;
+    open_beside(library, fmt::format("libnvrtc-builtins.so.{}.{}", major, minor));
     api->num_archs(&count);
     api->known.resize(static_cast<size_t>(count));
     api->archs(api->known.data());

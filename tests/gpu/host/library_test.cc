@@ -28,19 +28,18 @@ struct Variable {
   const char* name_;
 };
 
-TEST(Libraries, TheUsersFolderComesFirstAndThenTheLoader) {
+TEST(Libraries, TheUsersFolderComesFirst) {
   const Variable given("TANDEM_CUDA_LIBRARY_PATH", "/some/where");
   const auto places = library_places();
   ASSERT_GE(places.size(), 2u);
   EXPECT_EQ(places[0], "/some/where");
-  EXPECT_EQ(places[1], "");
   EXPECT_EQ(open_library("libtandem_no_such_library.so.1"), nullptr);
 }
 
 TEST(Libraries, AToolkitComesAfterTheLoader) {
   unsetenv("TANDEM_CUDA_LIBRARY_PATH");
   const Variable home("CUDA_HOME", "/opt/cuda");
-  const auto places = library_places();
+  const auto places = library_places("");
   EXPECT_EQ(places[0], "");
   const auto at = std::ranges::find(places, "/opt/cuda/lib64");
   ASSERT_NE(at, places.end());
@@ -56,7 +55,7 @@ TEST(Libraries, PackagesLieBesideThePluginsOwnPackage) {
   EXPECT_TRUE(package_places("/nowhere/tandem/libtandem_cuda.so").empty());
 }
 
-TEST(Libraries, PackagesComeAfterTheLoaderAndBeforeAnyToolkit) {
+TEST(Libraries, PackagesComeBeforeTheLoaderAndAnyToolkit) {
   const TemporaryFolder packages;
   const std::string cuda = packages / "nvidia/cu13/lib",
                     cudnn = packages / "nvidia/cudnn/lib";
@@ -67,7 +66,7 @@ TEST(Libraries, PackagesComeAfterTheLoaderAndBeforeAnyToolkit) {
   const auto places = library_places(packages / "tandem/libtandem_cuda.so");
   ASSERT_GE(places.size(), 8u);
   const std::vector<std::string> first(places.begin(), places.begin() + 5);
-  EXPECT_EQ(first, (std::vector<std::string>{"/some/where", "", cuda, cudnn,
+  EXPECT_EQ(first, (std::vector<std::string>{"/some/where", cuda, cudnn, "",
                                              "/opt/cuda/lib64"}));
   EXPECT_LT(std::ranges::find(places, cudnn),
             std::ranges::find(places, "/usr/local/cuda/lib64"));
@@ -87,6 +86,30 @@ TEST(Libraries, ALibraryOfAFolderIsLoadedAndSaysWhereItLies) {
   EXPECT_NE(dlsym(library, "cos"), nullptr);
   dlclose(library);
   dlclose(math);
+}
+
+TEST(Libraries, WhatTheProcessHasIsTakenBeforeAnyOtherCopy) {
+  void* const math = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(math, nullptr) << dlerror();
+  EXPECT_EQ(open_library("libm.so.6"), math);
+  dlclose(math);
+}
+
+TEST(Libraries, ANeighbourIsLoadedFromTheSameFolder) {
+  const TemporaryFolder folder;
+  void* const math = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(math, nullptr) << dlerror();
+  for (const char* name : {"libtandem_first.so", "libtandem_second.so"}) {
+    fs::copy_file(path_of_library(math), folder / name);
+  }
+  const std::string second = folder / "libtandem_second.so";
+  void* const first =
+      dlopen(std::string(folder / "libtandem_first.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(first, nullptr) << dlerror();
+  EXPECT_EQ(dlopen(second.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
+  open_beside(first, "libtandem_second.so");
+  EXPECT_NE(dlopen(second.c_str(), RTLD_NOW | RTLD_NOLOAD), nullptr);
+  open_beside(first, "libtandem_not_there.so");
 }
 
 TEST(Versions, WhatIsMissingIsSaidBesideWhatIsNeeded) {
