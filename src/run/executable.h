@@ -110,6 +110,8 @@ class Executable {
   void run_inside(Frame& frame, const StreamContext& context);
   void copy_inside(const Step& step, const StreamContext& context, void* to,
                    const void* from, size_t bytes) const;
+  /// Addresses of the variables of a sub-graph, as the frame has them now.
+  SmallVec<void*, 16> variables_of(const Frame& frame, size_t child) const;
   void run_child(Frame& frame, size_t child, std::span<void* const> parameters,
                  std::span<void* const> results);
   void follow(Frame& inner, Device& device);

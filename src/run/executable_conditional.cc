@@ -67,9 +67,7 @@ void Executable::bind_inside(Frame& f, size_t child, std::span<void* const> para
                              std::span<void* const> results) {
   Executable& e = *children_[child];
   Frame& inner = *f.children[child];
-  SmallVec<void*, 16> variables;
-  for (size_t i : child_variables_[child]) variables.push_back(f.variables[i]);
-  e.bind(inner, {parameters, results, variables});
+  e.bind(inner, {parameters, results, variables_of(f, child)});
   for (const Segment& s : e.segments_) e.bind_conditionals(inner, s);
 }
 

@@ -146,12 +146,17 @@ void Executable::run_list_op(Frame& f, const Step& step) {
   }
 }
 
+SmallVec<void*, 16> Executable::variables_of(const Frame& f, size_t child) const {
+  SmallVec<void*, 16> variables;
+  for (size_t i : child_variables_[child]) variables.push_back(f.variables[i]);
+  return variables;
+}
+
 void Executable::run_child(Frame& f, size_t child, std::span<void* const> parameters,
                            std::span<void* const> results) {
   Executable& e = *children_[child];
   Frame& inner = *f.children[child];
-  SmallVec<void*, 16> variables;
-  for (size_t i : child_variables_[child]) variables.push_back(f.variables[i]);
+  const SmallVec<void*, 16> variables = variables_of(f, child);
   if (e.has_async_) {
     for (size_t i = 0; i < variables.size(); ++i) {
       if (variables[i] != inner.variables[i]) e.forget_captured(inner);

@@ -47,7 +47,7 @@ struct BodyRecording {
 }  // namespace
 
 CudaSession::CudaSession(CudaDevice& device, const StreamContext& context)
-    : device_(device), context_(context), base_(last_nodes()) {}
+    : device_(device), context_(context), base_(captured().last) {}
 
 void CudaSession::come_after(std::vector<CUgraphNode> nodes) {
   std::sort(nodes.begin(), nodes.end());
@@ -71,7 +71,7 @@ void CudaSession::begin(std::span<const int32_t> after, StepLabel label, Site si
   come_after(after.empty() ? base_ : std::move(nodes));
 }
 
-void CudaSession::end() { steps_.back().ends = last_nodes(); }
+void CudaSession::end() { steps_.back().ends = captured().last; }
 
 int32_t CudaSession::copy(void* to, const void* from, size_t bytes) {
   CopyNode copy;
@@ -84,19 +84,20 @@ int32_t CudaSession::copy(void* to, const void* from, size_t bytes) {
       driver().cuLaunchKernel(copy.kernel.function, copy.kernel.blocks, 1, 1,
                               copy.kernel.threads, 1, 1, 0, stream(), arguments, nullptr),
       "recording a copy");
-  copy.node = last_nodes().at(0);
+  copy.node = captured().last.at(0);
   copies_.push_back(copy);
   return static_cast<int32_t>(copies_.size() - 1);
 }
 
-std::vector<CUgraphNode> CudaSession::last_nodes() const {
+CudaSession::Captured CudaSession::captured() const {
   CUstreamCaptureStatus status{};
+  CUgraph graph = nullptr;
   const CUgraphNode* nodes = nullptr;
   size_t count = 0;
-  check(driver().cuStreamGetCaptureInfo(stream(), &status, nullptr, nullptr, &nodes,
+  check(driver().cuStreamGetCaptureInfo(stream(), &status, nullptr, &graph, &nodes,
                                         nullptr, &count),
         "looking at captured work");
-  return {nodes, nodes + count};
+  return {graph, {nodes, nodes + count}};
 }
 
 std::vector<CapturedStep> CudaSession::take_steps() {
@@ -114,6 +115,10 @@ void CudaSession::finish_inside(CudaSession& inner) {
     }
     inner.come_after(std::move(ends));
   }
+  keep_steps(inner);
+}
+
+void CudaSession::keep_steps(CudaSession& inner) {
   std::vector<CapturedStep> steps = inner.take_steps();
   std::move(steps.begin(), steps.end(), std::back_inserter(inside_));
 }
@@ -125,29 +130,16 @@ void CudaSession::record_inside(Task task) {
 }
 
 CUgraphConditionalHandle CudaSession::make_handle() const {
-  CUstreamCaptureStatus status{};
-  CUgraph graph = nullptr;
-  const CUgraphNode* nodes = nullptr;
-  size_t count = 0;
-  check(driver().cuStreamGetCaptureInfo(stream(), &status, nullptr, &graph, &nodes,
-                                        nullptr, &count),
-        "looking at captured work");
   CUgraphConditionalHandle handle = 0;
-  check(driver().cuGraphConditionalHandleCreate(&handle, graph, device_.context(), 0, 0),
+  check(driver().cuGraphConditionalHandleCreate(&handle, captured().graph,
+                                                device_.context(), 0, 0),
         "making a condition");
   return handle;
 }
 
 CUgraph* CudaSession::add_node(CUgraphConditionalHandle handle,
                                CUgraphConditionalNodeType type, unsigned bodies) {
-  CUstreamCaptureStatus status{};
-  CUgraph graph = nullptr;
-  const CUgraphNode* nodes = nullptr;
-  size_t count = 0;
-  check(driver().cuStreamGetCaptureInfo(stream(), &status, nullptr, &graph, &nodes,
-                                        nullptr, &count),
-        "looking at captured work");
-  const std::vector<CUgraphNode> before(nodes, nodes + count);
+  const Captured before = captured();
   CUgraphNodeParams params{};
   params.type = CU_GRAPH_NODE_TYPE_CONDITIONAL;
   params.conditional.handle = handle;
@@ -155,8 +147,8 @@ CUgraph* CudaSession::add_node(CUgraphConditionalHandle handle,
   params.conditional.size = bodies;
   params.conditional.ctx = device_.context();
   CUgraphNode node = nullptr;
-  check(driver().cuGraphAddNode(&node, graph, before.data(), nullptr, before.size(),
-                                &params),
+  check(driver().cuGraphAddNode(&node, before.graph, before.last.data(), nullptr,
+                                before.last.size(), &params),
         "making a conditional node");
   come_after({node});
   conditional_ = true;
@@ -171,8 +163,7 @@ void CudaSession::record_body(CUgraph body, FnRef<void(CudaSession&)> task) {
     const ProgrammaticLaunches early(env_bool("TANDEM_PROGRAMMATIC_BODIES", false));
     CudaSession inner(device_, context);
     task(inner);
-    std::vector<CapturedStep> steps = inner.take_steps();
-    std::move(steps.begin(), steps.end(), std::back_inserter(inside_));
+    keep_steps(inner);
   }
   check(recording.close(), "ending the capture of a conditional node");
 }

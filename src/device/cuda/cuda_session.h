@@ -42,13 +42,17 @@ class CudaSession final : public CaptureSession, public ConditionalWork {
 
  private:
   CUstream stream() const { return static_cast<CUstream>(context_.native); }
-  /// What the next node would come after.
-  std::vector<CUgraphNode> last_nodes() const;
+  struct Captured {
+    CUgraph graph;                  // as far as it is recorded
+    std::vector<CUgraphNode> last;  // what the next node would come after
+  };
+  Captured captured() const;
   void come_after(std::vector<CUgraphNode> nodes);
   /// Steps of their own, on this stream: after what has been enqueued, and what follows
   /// comes after all of them.
   void record_inside(Task task);
   void finish_inside(CudaSession& inner);
+  void keep_steps(CudaSession& inner);
   CUgraphConditionalHandle make_handle() const;
   /// A node with so many bodies; what follows comes after it.
   CUgraph* add_node(CUgraphConditionalHandle handle, CUgraphConditionalNodeType type,
