@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 #include <dlfcn.h>
@@ -72,16 +73,6 @@ const NvrtcApi& nvrtc() {
     return api.release();
   }();
   return *loaded;
-}
-
-/// Machine code where NVRTC knows the architecture, else PTX of the newest older one.
-CompileTarget target_for(int arch) {
-  int best = 0;
-  for (int known : nvrtc().known) {
-    if (known == arch) return {arch, false};
-    if (known < arch && known > best) best = known;
-  }
-  return {best, true};
 }
 
 std::vector<std::string> options(CompileTarget target) {
@@ -177,6 +168,23 @@ std::vector<char> translate(const std::string& name, const std::string& source,
 }
 
 }  // namespace
+
+CompileTarget target_for(int arch) {
+  int best = 0;
+  for (int known : nvrtc().known) {
+    if (known == arch) return {arch, false};
+    if (known < arch && known > best) best = known;
+  }
+  return {best, true};
+}
+
+void begin_compiling(CompileTarget target, void (*stop)()) {
+  static std::once_flag begun;
+  std::call_once(begun, [&] {
+    translate("nothing", "extern \"C\" __global__ void nothing() {}\n", target);
+    std::atexit(stop);
+  });
+}
 
 std::string cache_folder() {
   if (const char* given = std::getenv("TANDEM_CACHE_DIR")) return given;

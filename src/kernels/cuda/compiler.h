@@ -37,6 +37,15 @@ std::string cache_name(const std::string& source, int arch);
 /// none; a line for `tandem doctor`.
 std::string describe_prebuilt(const std::vector<int>& archs);
 
+/// Makes sure that `stop`, which ends all compilations, runs at the exit of the process
+/// before NVRTC's own objects are destroyed: those come to be in its first compilation,
+/// which is done here, and threads that compile without them crash. Once; before other
+/// threads compile, by one that outlives them.
+void begin_compiling(CompileTarget target, void (*stop)());
+/// What NVRTC makes for an architecture: machine code where it knows it, else PTX of the
+/// newest older one.
+CompileTarget target_for(int arch);
+
 /// As compile(), but for a target, with a cache in this folder alone.
 Binary compile_into(const std::string& cache, const std::string& name,
                     const std::string& source, CompileTarget target);

@@ -5,6 +5,7 @@
 #include "device/cuda/kernel_compiler.h"
 #include "kernels/cuda/compile_pool.h"
 #include "kernels/cuda/compiler.h"
+#include "tandem/error.h"
 
 namespace tandem::cuda {
 
@@ -66,6 +67,13 @@ std::shared_ptr<LoadedFunction> ProgramBuild::function(const std::string& entry,
 
 void ProgramBuild::ask(const std::shared_ptr<ProgramBuild>& self) {
   if (asked_.exchange(true)) return;
+  if (must_compile_) {
+    try {
+      begin_compiling(target_for(device_.arch()), [] { CompilePool::get().stop(); });
+    } catch (const Error&) {
+      // There is no compiler: said where the kernel is launched.
+    }
+  }
   CompilePool::get().submit([self] { self->work(); });
 }
 

@@ -4,9 +4,13 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cstdlib>
 #include <set>
+#include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "kernels/cuda/compiler.h"
 
@@ -97,6 +101,27 @@ TEST(CompilePool, ProgramsCompileAtTheSameTime) {
   }
   pool.wait();
   EXPECT_EQ(good, 12);
+}
+
+// NVRTC's objects go when the process exits; threads that compile must be gone by then.
+TEST(CompilePool, AProcessMayExitWhileItCompiles) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto compile_and_exit = [] {
+    constexpr CompileTarget kTarget{90, false};
+    begin_compiling(kTarget, [] { CompilePool::get().stop(); });
+    for (int i = 0; i < 200; ++i) {
+      CompilePool::get().submit([i] {
+        const std::string text = fmt::format(
+            "// {}\nextern \"C\" __global__ void loop(float* p) {{\n"
+            "  for (int i = 0; i < {}; ++i) *p += sinf(*p);\n}}\n",
+            getpid(), i);
+        compile_into(::testing::TempDir(), "loop", text, kTarget);
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::exit(0);
+  };
+  EXPECT_EXIT(compile_and_exit(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
