@@ -1,7 +1,9 @@
 // Attention on tensor cores (half precision, and float32 as TF32) with its gradients
 // against the CPU in float32, over sizes that end inside a tile. A program of its own:
 // the others ask for full precision, which these kernels do not give.
+#include <cctype>
 #include <cmath>
+#include <tuple>
 
 #include "gpu/gpu.h"
 #include "op/emitter.h"
@@ -89,22 +91,37 @@ class CudaAttention : public GpuTest {
   uint32_t state_ = 12345;
 };
 
-TEST_F(CudaAttention, AgreesWithTheCpu) {
-  const std::vector<Call> calls = {
-      {"whole tiles", 2, 128, 128, 4, 4, 64, 64},
-      {"many blocks", 4, 320, 256, 8, 8, 64, 64},
-      {"causal", 1, 200, 200, 2, 2, 64, 64, true},
-      {"causal, more keys", 1, 70, 333, 2, 1, 32, 48, true},
-      {"causal, more queries", 1, 150, 70, 2, 2, 40, 24, true, true},
-      {"grouped", 2, 65, 129, 6, 2, 128, 128},
-      {"mask and bias", 2, 75, 140, 2, 2, 64, 64, false, false, true, true},
-      {"bias, causal", 1, 130, 130, 3, 3, 16, 80, true, true, false, true},
-      {"odd sizes of heads", 1, 90, 101, 2, 2, 33, 7, true, false, true},
-      {"one query", 3, 1, 300, 2, 2, 64, 64}};
-  for (const Call& c : calls) {
-    for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32}) check(c, t);
-  }
+// A case and dtype each: their kernels take seconds to compile, and checks run the tests
+// of a program side by side.
+class CudaAttentionCases : public CudaAttention,
+                           public ::testing::WithParamInterface<std::tuple<Call, DType>> {
+};
+
+TEST_P(CudaAttentionCases, AgreeWithTheCpu) {
+  check(std::get<Call>(GetParam()), std::get<DType>(GetParam()));
 }
+
+constexpr Call kCalls[] = {
+    {"whole tiles", 2, 128, 128, 4, 4, 64, 64},
+    {"many blocks", 4, 320, 256, 8, 8, 64, 64},
+    {"causal", 1, 200, 200, 2, 2, 64, 64, true},
+    {"causal, more keys", 1, 70, 333, 2, 1, 32, 48, true},
+    {"causal, more queries", 1, 150, 70, 2, 2, 40, 24, true, true},
+    {"grouped", 2, 65, 129, 6, 2, 128, 128},
+    {"mask and bias", 2, 75, 140, 2, 2, 64, 64, false, false, true, true},
+    {"bias, causal", 1, 130, 130, 3, 3, 16, 80, true, true, false, true},
+    {"odd sizes of heads", 1, 90, 101, 2, 2, 33, 7, true, false, true},
+    {"one query", 3, 1, 300, 2, 2, 64, 64}};
+INSTANTIATE_TEST_SUITE_P(
+    All, CudaAttentionCases,
+    ::testing::Combine(::testing::ValuesIn(kCalls),
+                       ::testing::Values(DType::kFloat16, DType::kBFloat16,
+                                         DType::kFloat32)),
+    [](const auto& one) {
+      std::string name = std::get<Call>(one.param).what;
+      for (char& c : name) c = std::isalnum(c) ? c : '_';
+      return (name + "_").append(dtype_name(std::get<DType>(one.param)));
+    });
 
 /// Rows that do not begin at a multiple of 16 bytes.
 TEST_F(CudaAttention, TakesViewsThatBeginAnywhere) {
