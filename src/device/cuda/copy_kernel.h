@@ -1,7 +1,10 @@
-// The kernel that copies inside a GPU within a recording, given by the kernels of the
-// plugin when they are registered: among kernels a kernel starts sooner than a copy of
-// the driver, and its addresses can be changed afterwards.
+// The kernels that copy and fill inside a GPU within a recording, given by the kernels of
+// the plugin when it is loaded: among kernels a kernel starts sooner than a copy or a
+// fill of the driver, its addresses can be changed afterwards, and a graph of kernels
+// alone is launched faster (plain_nodes.h).
 #pragma once
+
+#include <cstddef>
 
 #include <cuda.h>
 
@@ -9,15 +12,24 @@ namespace tandem::cuda {
 
 class CudaDevice;
 
-/// A launch of (to, from, bytes).
-struct CopyKernel {
+struct MemoryKernel {
   CUfunction function = nullptr;
   unsigned blocks = 1, threads = 256;
 };
-/// For so many bytes; compiles it the first time.
-using FindCopyKernel = CopyKernel (*)(CudaDevice& device, size_t bytes);
+/// A launch of (to, from, bytes).
+using CopyKernel = MemoryKernel;
+/// A launch of (to, pitch, pattern, bytes of a row, rows): the four bytes of the pattern
+/// over and over, from the beginning of every row.
+using FillKernel = MemoryKernel;
 
-void set_copy_kernel(FindCopyKernel find);
+/// For so many bytes; they compile it the first time.
+struct MemoryKernels {
+  CopyKernel (*copy)(CudaDevice& device, size_t bytes) = nullptr;
+  FillKernel (*fill)(CudaDevice& device, size_t bytes) = nullptr;
+};
+void set_memory_kernels(const MemoryKernels& kernels);
+
 CopyKernel copy_kernel(CudaDevice& device, size_t bytes);
+FillKernel fill_kernel(CudaDevice& device, size_t bytes);
 
 }  // namespace tandem::cuda

@@ -1,7 +1,6 @@
 // Captured work: recorded on a stream of its own (so that other threads may go on
 // submitting), made into a CUDA graph, launched on the stream it belongs to. Steps that
 // do not depend on each other become branches of the graph.
-#include <atomic>
 #include <utility>
 
 #include "base/recorder.h"
@@ -13,13 +12,12 @@
 #include "device/cuda/cuda_session.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/launch.h"
+#include "device/cuda/plain_nodes.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
 
 namespace {
-
-std::atomic<FindCopyKernel> found_copy_kernel{nullptr};
 
 /// The stream that capture happens on, and the graph until it is instantiated.
 struct Recording {
@@ -34,14 +32,6 @@ struct Recording {
 };
 
 }  // namespace
-
-void set_copy_kernel(FindCopyKernel find) { found_copy_kernel = find; }
-
-CopyKernel copy_kernel(CudaDevice& device, size_t bytes) {
-  const FindCopyKernel find = found_copy_kernel;
-  if (!find) throw InternalError("the CUDA plugin has no kernel for copies");
-  return find(device, bytes);
-}
 
 class CudaCaptured final : public Captured, public CapturedCopies {
  public:
@@ -177,6 +167,10 @@ std::unique_ptr<Captured> CudaStream::capture(
   }
   r.open = false;
   check(api.cuStreamEndCapture(r.stream, &r.graph), "ending a capture");
+  const NodeMap replaced = replace_copies_and_fills(r.graph, device);
+  for (CapturedStep& step : recorded.steps) {
+    for (CUgraphNode& node : step.ends) node = current_node(replaced, node);
+  }
   recorded.graph = std::exchange(r.graph, nullptr);
   return std::make_unique<CudaCaptured>(*this, device, std::move(recorded));
 }

@@ -20,7 +20,9 @@ namespace tandem::cuda {
   X(cuStreamGetCaptureInfo) X(cuStreamUpdateCaptureDependencies)                         \
   X(cuGraphExecKernelNodeSetParams) X(cuGraphNodeGetType) X(cuGraphNodeGetDependencies)  \
   X(cuLaunchKernelEx) X(cuGraphAddNode) X(cuGraphConditionalHandleCreate)                \
-  X(cuStreamBeginCaptureToGraph)                                                         \
+  X(cuStreamBeginCaptureToGraph) X(cuGraphGetNodes) X(cuGraphMemsetNodeGetParams)        \
+  X(cuGraphMemcpyNodeGetParams) X(cuGraphNodeGetDependentNodes)                          \
+  X(cuGraphAddDependencies) X(cuGraphDestroyNode)                                        \
   X(cuEventSynchronize) X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphDestroy)         \
   X(cuGraphExecDestroy) X(cuMemAddressReserve) X(cuMemAddressFree) X(cuMemCreate)        \
   X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)                            \

@@ -43,7 +43,7 @@ ProgrammaticLaunches::~ProgrammaticLaunches() { t_allowed = outer_; }
 
 void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction function,
                    const LaunchShape& s, void** arguments) {
-  if (!t_allowed || device.arch() < kFirstArch || !after_kernels(stream)) {
+  if (!t_allowed || !s.early || device.arch() < kFirstArch || !after_kernels(stream)) {
     check(driver().cuLaunchKernel(function, s.x, s.y, s.z, s.threads, s.threads_y, 1,
                                   s.shared, stream, arguments, nullptr),
           "launching a kernel");

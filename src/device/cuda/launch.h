@@ -14,6 +14,9 @@ struct LaunchShape {
   unsigned x = 1, y = 1, z = 1;
   unsigned threads = 256, threads_y = 1;
   unsigned shared = 0;
+  /// May be made ready early. Not where blocks must find room of their own: those that
+  /// are made ready while others run share processors with each other, and stay there.
+  bool early = true;
 };
 
 void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction function,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/capture_session.h"
+#include "device/cuda/copy_kernel.h"
 #include "kernels/cuda/prebuild.h"
 #include "kernels/cuda/program_build.h"
 #include "tandem/error.h"
@@ -42,8 +44,26 @@ void launch_raw(const Function& f, const StreamContext& stream, const Grid& grid
                 static_cast<CUstream>(stream.native), f.function, grid, arguments);
 }
 
+namespace {
+template <class... A>
+void launch_memory_kernel(const MemoryKernel& kernel, const StreamContext& stream,
+                          A... arguments) {
+  void* list[] = {&arguments...};
+  launch_kernel(static_cast<CudaDevice&>(*stream.device),
+                static_cast<CUstream>(stream.native), kernel.function,
+                {.x = kernel.blocks, .threads = kernel.threads}, list);
+}
+}  // namespace
+
+// Within a recording both are kernels (device/cuda/plain_nodes.h).
 void fill_bytes(const StreamContext& stream, void* at, uint8_t byte, size_t bytes) {
   if (bytes == 0) return;
+  if (CaptureSession::current()) {
+    const FillKernel fill = fill_kernel(static_cast<CudaDevice&>(*stream.device), bytes);
+    launch_memory_kernel(fill, stream, at, uint64_t{bytes}, byte * 0x01010101u,
+                         uint64_t{bytes}, uint64_t{1});
+    return;
+  }
   check(driver().cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(at), byte, bytes,
                                  static_cast<CUstream>(stream.native)),
         "filling memory");
@@ -51,6 +71,11 @@ void fill_bytes(const StreamContext& stream, void* at, uint8_t byte, size_t byte
 
 void copy_bytes(const StreamContext& stream, void* to, const void* from, size_t bytes) {
   if (bytes == 0) return;
+  if (CaptureSession::current()) {
+    const CopyKernel copy = copy_kernel(static_cast<CudaDevice&>(*stream.device), bytes);
+    launch_memory_kernel(copy, stream, to, from, uint64_t{bytes});
+    return;
+  }
   check(driver().cuMemcpyDtoDAsync(reinterpret_cast<CUdeviceptr>(to),
                                    reinterpret_cast<CUdeviceptr>(from), bytes,
                                    static_cast<CUstream>(stream.native)),

@@ -97,7 +97,8 @@ std::string cluster_text(const RecurrentShape& r, const ClusterForm& form, bool 
 Grid cluster_grid(const RecurrentShape& r, const ClusterForm& form) {
   const int64_t clusters = up(r.batch, int64_t{8} * form.batch_tiles);
   return {.x = static_cast<unsigned>(clusters * form.blocks),
-          .threads = static_cast<unsigned>(32 * form.warps)};
+          .threads = static_cast<unsigned>(32 * form.warps),
+          .early = false};
 }
 
 StepForm step_form(const RecurrentShape& r, const CudaDevice& device, bool forward) {

@@ -2,6 +2,8 @@
 // and how many launches a compiled function makes.
 #include <algorithm>
 
+#include <cuda.h>
+
 #include "device/capture_session.h"
 #include "gpu/fake/gpu.h"
 #include "tandem/error.h"
@@ -68,6 +70,31 @@ TEST_F(FakeCapture, CopiesTakeOtherAddressesFromTheNextLaunchOn) {
   EXPECT_EQ(*x.data(), 1);
   EXPECT_EQ(*y.data(), 2);
   EXPECT_EQ(count(fake::take_log(), "graph 2"), 2u);
+}
+
+// What a library records with the driver's copies and fills: kernels in the same places.
+TEST_F(FakeCapture, CopiesAndFillsOfTheDriverBecomeKernels) {
+  const Bytes a(*gpu, {1, 2}), b(*gpu, {0, 0}), c(*gpu, {0, 0});
+  const auto captured = gpu->compute().capture([&](const StreamContext& context) {
+    const auto stream = static_cast<CUstream>(context.native);
+    const auto at = [](const Bytes& x) {
+      return reinterpret_cast<CUdeviceptr>(x.data());
+    };
+    CaptureSession& session = *CaptureSession::current();
+    session.begin({}, {"first", nullptr, nullptr}, {});
+    session.copy(b.data(), a.data(), 2);
+    EXPECT_EQ(cuMemsetD8Async(at(a), 7, 2, stream), CUDA_SUCCESS);
+    session.end();
+    session.begin(std::vector<int32_t>{0}, {"second", nullptr, nullptr}, {});
+    EXPECT_EQ(cuMemcpyDtoDAsync(at(c), at(a), 1, stream), CUDA_SUCCESS);
+    session.end();
+  });
+  EXPECT_EQ(fake::last_graph(), (Lines{"copy", "fill < copy", "copy < fill"}));
+  captured->launch().host_wait();
+  EXPECT_EQ(b.data()[1], 2);
+  EXPECT_EQ(a.data()[1], 7);
+  EXPECT_EQ(c.data()[0], 7);
+  EXPECT_EQ(c.data()[1], 0);
 }
 
 // A launch that was given with one address keeps it, whatever comes later.

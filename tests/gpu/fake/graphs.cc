@@ -41,22 +41,60 @@ std::vector<std::string> describe(const Graph& graph, const std::string& indent 
   return lines;
 }
 
+// An order that nodes may run in: they are where they were added, others may have come
+// between them since.
+std::vector<Node*> in_order(const Graph& graph) {
+  std::vector<Node*> order, waiting;
+  for (const auto& node : graph.nodes) waiting.push_back(node.get());
+  const auto ready = [&](const Node* node) {
+    return std::all_of(node->after.begin(), node->after.end(), [&](const Node* before) {
+      return std::find(order.begin(), order.end(), before) != order.end();
+    });
+  };
+  while (!waiting.empty()) {
+    const auto next = std::find_if(waiting.begin(), waiting.end(), ready);
+    if (next == waiting.end()) return {};  // a circle
+    order.push_back(*next);
+    waiting.erase(next);
+  }
+  return order;
+}
+
 // An executable copy, bodies included.
 std::shared_ptr<Graph> instantiate(const Graph& graph) {
   auto exec = std::make_shared<Graph>();
   exec->id = ++state().graphs;
   std::map<Node*, Node*> clones;
-  for (const auto& node : graph.nodes) {
+  for (Node* node : in_order(graph)) {
     auto clone = std::make_unique<Node>(*node);
     clone->id = ++state().nodes;
-    clone->original = node.get();
+    clone->original = node;
     for (Node*& before : clone->after) before = clones.at(before);
     for (auto& body : clone->bodies) body = instantiate(*body);
-    clones[node.get()] = clone.get();
-    tell_clone(node.get(), clone.get());
+    clones[node] = clone.get();
+    tell_clone(node, clone.get());
     exec->nodes.push_back(std::move(clone));
   }
   return exec;
+}
+
+/// Nodes that come after one.
+std::vector<Node*> followers(const Node* node) {
+  std::vector<Node*> found;
+  for (const auto& other : node->graph->nodes) {
+    if (std::find(other->after.begin(), other->after.end(), node) != other->after.end()) {
+      found.push_back(other.get());
+    }
+  }
+  return found;
+}
+
+CUresult tell(const std::vector<Node*>& nodes, CUgraphNode* to, size_t* count) {
+  for (size_t i = 0; to && i < std::min(*count, nodes.size()); ++i) {
+    to[i] = reinterpret_cast<CUgraphNode>(nodes[i]);
+  }
+  *count = nodes.size();
+  return CUDA_SUCCESS;
 }
 
 bool has_conditions(const Graph& graph) {
@@ -120,11 +158,54 @@ CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
 }
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes,
                                     CUgraphEdgeData*, size_t* count) {
-  const auto& after = of(node)->after;
-  for (size_t i = 0; nodes && i < std::min(*count, after.size()); ++i) {
-    nodes[i] = reinterpret_cast<CUgraphNode>(after[i]);
-  }
-  *count = after.size();
+  const Lock lock(mutex());
+  return tell(of(node)->after, nodes, count);
+}
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes,
+                                      CUgraphEdgeData*, size_t* count) {
+  const Lock lock(mutex());
+  return tell(followers(of(node)), nodes, count);
+}
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
+  const Lock lock(mutex());
+  std::vector<Node*> all;
+  for (const auto& node : of(graph)->nodes) all.push_back(node.get());
+  return tell(all, nodes, count);
+}
+CUresult cuGraphAddDependencies(CUgraph, const CUgraphNode* from, const CUgraphNode* to,
+                                const CUgraphEdgeData*, size_t count) {
+  const Lock lock(mutex());
+  for (size_t i = 0; i < count; ++i) of(to[i])->after.push_back(of(from[i]));
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphDestroyNode(CUgraphNode node) {
+  const Lock lock(mutex());
+  for (Node* after : followers(of(node))) std::erase(after->after, of(node));
+  std::erase_if(of(node)->graph->nodes,
+                [&](const auto& other) { return other.get() == of(node); });
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode node, CUDA_MEMSET_NODE_PARAMS* params) {
+  const Work& work = of(node)->work;
+  *params = {};
+  params->dst = reinterpret_cast<CUdeviceptr>(work.to);
+  params->elementSize = 1;
+  params->value = static_cast<unsigned>(work.value);
+  params->width = work.bytes;
+  params->height = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
+  const Work& work = of(node)->work;
+  *params = {};
+  params->srcMemoryType =
+      work.kind == Work::Kind::kToGpu ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  params->dstMemoryType =
+      work.kind == Work::Kind::kFromGpu ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  params->srcDevice = reinterpret_cast<CUdeviceptr>(work.from);
+  params->dstDevice = reinterpret_cast<CUdeviceptr>(work.to);
+  params->WidthInBytes = work.bytes;
+  params->Height = params->Depth = 1;
   return CUDA_SUCCESS;
 }
 
@@ -190,10 +271,20 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgrap
 CUresult cuGraphAddNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* before,
                         const CUgraphEdgeData*, size_t count, CUgraphNodeParams* params) {
   const Lock lock(mutex());
-  if (params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool kernel = params->type == CU_GRAPH_NODE_TYPE_KERNEL;
+  if (!kernel && params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
   auto node = std::make_unique<Node>();
   node->id = ++state().nodes;
+  node->graph = of(graph);
   for (size_t i = 0; i < count; ++i) node->after.push_back(of(before[i]));
+  *made = reinterpret_cast<CUgraphNode>(node.get());
+  if (kernel) {
+    node->work = kernel_work(params->kernel.func, params->kernel.kernelParams);
+    of(graph)->nodes.push_back(std::move(node));
+    return CUDA_SUCCESS;
+  }
   node->type = params->conditional.type;
   node->condition = params->conditional.handle;
   for (unsigned b = 0; b < params->conditional.size; ++b) {
@@ -201,7 +292,6 @@ CUresult cuGraphAddNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* bef
     node->handles.push_back(reinterpret_cast<CUgraph>(node->bodies.back().get()));
   }
   params->conditional.phGraph_out = node->handles.data();
-  *made = reinterpret_cast<CUgraphNode>(node.get());
   of(graph)->nodes.push_back(std::move(node));
   return CUDA_SUCCESS;
 }

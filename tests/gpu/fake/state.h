@@ -37,8 +37,9 @@ struct Graph;
 
 struct Node {
   uint64_t id = 0;
-  Work work;
-  std::vector<Node*> after;
+  Graph* graph = nullptr;  // of a captured one
+  Work work = {};
+  std::vector<Node*> after = {};
   Node* original = nullptr;  // in an executable graph: the captured one
   /// Conditional nodes.
   std::vector<std::shared_ptr<Graph>> bodies = {};

@@ -49,6 +49,7 @@ CUresult give(Stream* stream, const Work& work) {
   if (stream->graph()) {
     auto node = std::make_unique<Node>();
     node->id = ++state().nodes;
+    node->graph = stream->graph();
     node->work = work;
     node->after = stream->last;
     stream->last = {node.get()};
@@ -69,6 +70,7 @@ void do_work(const Work& work, uint32_t stream, uint32_t correlation, uint64_t n
     case Work::Kind::kKernel:
       text = "kernel " + work.function->name;
       if (work.function->name == "copy") std::memcpy(work.to, work.from, work.bytes);
+      if (work.function->name == "fill") std::memset(work.to, work.value, work.bytes);
       if (work.function->name.starts_with("tandem_")) set_condition(work);
       break;
     case Work::Kind::kFill:
@@ -93,6 +95,10 @@ Work kernel_work(CUfunction function, void** arguments) {
     work.to = *static_cast<void**>(arguments[0]);
     work.from = *static_cast<const void**>(arguments[1]);
     work.bytes = *static_cast<uint64_t*>(arguments[2]);
+  } else if (work.function->name == "fill") {
+    work.to = *static_cast<void**>(arguments[0]);
+    work.value = static_cast<int>(*static_cast<uint32_t*>(arguments[2]) & 0xff);
+    work.bytes = *static_cast<uint64_t*>(arguments[3]);
   } else if (work.function->name == "tandem_repeat") {
     for (int i = 0; i < 5; ++i)
       work.words.push_back(*static_cast<uint64_t*>(arguments[i]));

@@ -12,3 +12,21 @@ extern "C" __global__ void __launch_bounds__(256)
   }
   for (u64 i = done + at; i < n; i += by) to[i] = from[i];
 }
+
+// The four bytes of a pattern over and over, from the beginning of every row of `width`
+// bytes; rows are `pitch` apart.
+extern "C" __global__ void __launch_bounds__(256)
+    fill(char* to, u64 pitch, u32 pattern, u64 width, u64 rows) {
+  const u64 at = (u64)global_thread(), by = (u64)global_threads();
+  u64 done = 0;
+  if (rows == 1 && ((u64)to & 15) == 0) {
+    const u64 twice = pattern | (u64)pattern << 32;
+    const bytes16 wide = {twice, twice};
+    for (u64 i = at; i < width / 16; i += by) ((bytes16*)to)[i] = wide;
+    done = width / 16 * 16;
+  }
+  for (u64 i = done + at; i < width * rows; i += by) {
+    const u64 row = i / width, column = i % width;
+    to[row * pitch + column] = (char)(pattern >> (column % 4 * 8));
+  }
+}
