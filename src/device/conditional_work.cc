@@ -4,6 +4,8 @@
 #include <set>
 
 #include "base/interrupt.h"
+#include "device/device.h"
+#include "tandem/error.h"
 
 namespace tandem {
 
@@ -35,6 +37,10 @@ void LookingWork::repeat(const Loop& loop, Task test, Task turn) {
   test(context_);
   for (int64_t turns = 0; loop.max_turns < 0 || turns < loop.max_turns; ++turns) {
     poll_interrupt();
+    if (end_ && end_->load(std::memory_order_relaxed)) {
+      throw CancelledError("A loop on " + context_.device->short_name() +
+                           " was interrupted: what it made is not whole.");
+    }
     bool go_on = false;
     read_(&go_on, loop.go_on, sizeof(go_on));
     if (!go_on) return;

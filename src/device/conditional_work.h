@@ -5,6 +5,7 @@
 // inside the recorded task.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -61,17 +62,22 @@ inline size_t branch_of(int64_t value, size_t branches) {
 }
 
 /// The same work for a thread that can look at the values: it runs the tasks when their
-/// turn has come. `read`: copies so many bytes from a device address to the host.
+/// turn has come. `read`: copies so many bytes from a device address to the host. `end`:
+/// where somebody says that loops are to end, which they do with a CancelledError; may be
+/// null.
 class LookingWork final : public ConditionalWork {
  public:
   using Read = FnRef<void(void* to, const void* from, size_t bytes)>;
-  LookingWork(const StreamContext& context, Read read) : context_(context), read_(read) {}
+  LookingWork(const StreamContext& context, Read read,
+              const std::atomic<bool>* end = nullptr)
+      : context_(context), read_(read), end_(end) {}
   void repeat(const Loop& loop, Task test, Task turn) override;
   void choose(const Selector& selector, size_t branches, BranchTask branch) override;
 
  private:
   const StreamContext& context_;
   Read read_;
+  const std::atomic<bool>* end_;
 };
 
 }  // namespace tandem

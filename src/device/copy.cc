@@ -35,6 +35,14 @@ TimePoint copy_through_host(CopySide to, CopySide from, size_t bytes,
 
 }  // namespace
 
+TimePoint leave_error(Stream& stream, const std::exception_ptr& error) {
+  return stream.submit([error](const StreamContext&) { std::rethrow_exception(error); });
+}
+
+Stream& copying_stream(Device& to, Device& from) {
+  return to.is_host() && !from.is_host() ? from.copy_out() : to.copy_in();
+}
+
 bool copies_directly(const Device& to, const Device& from) {
   return to.is_host() || from.is_host() || same_backend(to, from);
 }

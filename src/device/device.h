@@ -57,7 +57,7 @@ class Device {
   virtual Team* team() { return nullptr; }
   /// Enqueues a copy on `stream` of this device. One side is this device's memory, the
   /// other host memory or memory of a device of the same backend. The device reports it
-  /// to the recorder.
+  /// to the recorder. Where it is refused it throws, and nothing of it is under way.
   virtual TimePoint copy(Stream& stream, void* to, const void* from, size_t bytes) = 0;
   /// Waits for all streams and throws the first error nobody has seen.
   virtual void synchronize();

@@ -47,7 +47,7 @@ inline thread_local bool on_stream_thread = false;
 class Captured {
  public:
   virtual ~Captured() = default;
-  /// Enqueues all of it, like Stream::submit().
+  /// Enqueues all of it, like Stream::submit(); throws where the device refuses it.
   virtual TimePoint launch() = 0;
 };
 

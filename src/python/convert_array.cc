@@ -11,6 +11,7 @@
 #include "python/dtypes.h"
 #include "python/errors.h"
 #include "python/host_now.h"
+#include "python/interrupt.h"
 #include "python/numpy_api.h"
 #include "python/tensor_object.h"
 #include "tensor/tensor_impl.h"
@@ -190,7 +191,7 @@ nb::object to_numpy(const Tensor& tensor, bool copy) {
   if (now) {
     host = tensor;
   } else {
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     host = tensor.to_host();
   }
   if (host.dtype() == DType::kString) return strings_to_array(host);

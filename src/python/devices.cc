@@ -9,6 +9,7 @@
 #include "op/placement.h"
 #include "python/bind.h"
 #include "python/errors.h"
+#include "python/interrupt.h"
 #include "run/eager.h"
 #include "tandem/device.h"
 #include "tandem/precision.h"
@@ -175,7 +176,7 @@ void bind_devices(nb::module_& m) {
   m.def(
       "synchronize",
       [] {
-        const nb::gil_scoped_release unlocked;
+        const Interruptible unlocked;
         synchronize();
       },
       "Waits until all work given to the devices is done.");

@@ -1,6 +1,7 @@
 // DLPack both ways.
 #include "python/bind.h"
 #include "python/errors.h"
+#include "python/interrupt.h"
 #include "python/tensor_object.h"
 #include "tensor/dlpack_abi.h"
 
@@ -23,7 +24,7 @@ nb::object export_tensor(nb::handle tensor) {
   const Tensor& t = tensor_of(tensor.ptr());
   DLManagedTensor* managed = nullptr;
   {
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     t.wait();
     managed = to_dlpack(t);
   }

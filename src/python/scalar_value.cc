@@ -8,6 +8,7 @@
 
 #include "python/errors.h"
 #include "python/host_now.h"
+#include "python/interrupt.h"
 #include "tandem/half.h"
 
 namespace tandem::python {
@@ -77,7 +78,7 @@ nb::object python_scalar(const Tensor& tensor) {
   } else {
     Tensor host;
     {
-      const nb::gil_scoped_release unlocked;
+      const Interruptible unlocked;
       host = tensor.to_host();
     }
     number = number_at(impl.dtype, host.host_data());

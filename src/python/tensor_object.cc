@@ -12,6 +12,7 @@
 #include "python/errors.h"
 #include "python/graph_scopes.h"
 #include "python/host_now.h"
+#include "python/interrupt.h"
 #include "python/numpy_api.h"
 #include "python/operators.h"
 #include "python/scalar_value.h"
@@ -201,7 +202,7 @@ PyObject* repr(PyObject* o) {
       text = fmt::format("<tf.Tensor '{}' shape={} dtype={}>", nb::str(name).c_str(),
                          t.shape().str(), dtype_name(t.dtype()));
     } else {
-      const nb::gil_scoped_release unlocked;
+      const Interruptible unlocked;
       text = t.repr();
     }
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
@@ -217,7 +218,7 @@ PyObject* str(PyObject* o) {
                          t.shape().has_rank() ? ", shape=" + t.shape().str() : "",
                          dtype_name(t.dtype()));
     } else {
-      const nb::gil_scoped_release unlocked;
+      const Interruptible unlocked;
       text = t.str();
     }
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));

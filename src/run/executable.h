@@ -48,10 +48,14 @@ class Executable {
 
   /// Gives back the memory of frames that no call uses, when devices are done with them.
   void trim();
+  /// The same now and whenever a call ends: another plan has taken its place.
+  void retire();
 
   /// Launches that one call makes on a device's compute stream: runs of steps that are
   /// captured together, copies not counted.
   int64_t launches(const std::string& device) const;
+  /// What came to light when it ran, a line each; empty: nothing.
+  std::string describe() const;
   /// Bytes of memory that its frames hold on a device now.
   int64_t frame_bytes(const std::string& device) const;
 
@@ -89,6 +93,11 @@ class Executable {
   const char* site_of(const Step& step) const;
   void run_copy(Frame& frame, size_t segment);
   void launch_segment(Frame& frame, size_t segment);
+  bool is_captured(const Segment& segment) const;
+  std::string capture(Frame& frame, size_t segment, Stream& stream);
+  void look_instead(std::string why);
+  static TimePoint refused(Frame& frame, const std::exception_ptr& error,
+                           const Device& device, Stream& stream);
   TimePoint run_one_by_one(Frame& frame, const Segment& segment, Stream& stream);
   void forget_captured(Frame& frame);
   void patch_copies(Frame& frame, size_t segment);
@@ -121,6 +130,8 @@ class Executable {
   Tensor list(Frame& frame, ValueRef v) const;
   const Place& place(ValueRef v) const;
   void wait_for_lanes(Frame& frame);
+  /// The same without throwing what devices have reported: that is for those who read.
+  void wait_quietly(const Frame& frame) const;
   void finish_async(Frame& frame);
   size_t copy_bytes(const Step& step) const;
   static void wait_before(Frame& frame, const Segment& segment, Stream& stream);
@@ -169,11 +180,16 @@ class Executable {
   std::vector<char> replaces_parameter_;
   /// Control flow that the host decides.
   bool host_control_ = false;
+  /// Control flow that its device should decide, and cannot: why, written once before the
+  /// flag.
+  std::atomic<bool> looks_instead_{false};
+  std::string why_looks_;
   std::vector<std::unique_ptr<Executable>> children_;
   std::vector<std::vector<size_t>> child_variables_;  // their variables among ours
   std::vector<char> last_use_;  // by slot: a list that nobody uses afterwards
 
   std::atomic<Frame*> spare_{nullptr};
+  std::atomic<bool> retired_{false};
   mutable std::mutex frames_mutex_;
   std::vector<std::unique_ptr<Frame>> frames_;  // all of them; guarded by frames_mutex_
   std::vector<Frame*> idle_;                    // guarded by frames_mutex_

@@ -168,6 +168,10 @@ void Executable::run_child(Frame& f, size_t child, std::span<void* const> parame
   inner.entry = device ? device->compute().now() : TimePoint{};
   e.issue(inner);
   if (device) {
+    // A native device has refused by now what it refuses.
+    if (inner.failed.load(std::memory_order_acquire)) {
+      if (auto error = inner.take_error()) std::rethrow_exception(error);
+    }
     e.follow(inner, *device);
   } else if (e.has_async_) {
     e.wait_for_lanes(inner);

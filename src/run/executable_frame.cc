@@ -3,6 +3,8 @@
 #include "run/executable_frame.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -102,20 +104,28 @@ Executable::Frame& Executable::acquire() {
   return *frames_.back();
 }
 
+// Either retire() finds the frame, or the frame's last user finds that it is retired.
 void Executable::release(Frame& frame) {
   Frame* none = nullptr;
-  if (spare_.compare_exchange_strong(none, &frame, std::memory_order_release)) return;
-  const std::lock_guard lock(frames_mutex_);
-  idle_.push_back(&frame);
+  if (!spare_.compare_exchange_strong(none, &frame)) {
+    const std::lock_guard lock(frames_mutex_);
+    idle_.push_back(&frame);
+  }
+  if (retired_.load()) trim();
+}
+
+void Executable::retire() {
+  retired_.store(true);
+  trim();
 }
 
 void Executable::trim() {
   std::vector<Frame*> unused;
-  if (Frame* f = spare_.exchange(nullptr, std::memory_order_acquire)) unused.push_back(f);
+  if (Frame* f = spare_.exchange(nullptr)) unused.push_back(f);
   const std::lock_guard lock(frames_mutex_);
   unused.insert(unused.end(), idle_.begin(), idle_.end());
   idle_.clear();
-  for (Frame* f : unused) wait_for_lanes(*f);
+  for (Frame* f : unused) wait_quietly(*f);
   std::erase_if(frames_, [&](const std::unique_ptr<Frame>& f) {
     return std::find(unused.begin(), unused.end(), f.get()) != unused.end();
   });
@@ -148,6 +158,19 @@ void Executable::wait_for_lanes(Frame& frame) {
   for (TimePoint& t : frame.lane_end) t.host_wait();
   for (size_t i = 0; i < frame.children.size(); ++i) {
     children_[i]->wait_for_lanes(*frame.children[i]);
+  }
+}
+
+void Executable::wait_quietly(const Frame& frame) const {
+  for (const TimePoint& t : frame.lane_end) {
+    std::chrono::microseconds pause(1);
+    while (!t.passed()) {
+      std::this_thread::sleep_for(pause);
+      pause = std::min(2 * pause, std::chrono::microseconds(200));
+    }
+  }
+  for (size_t i = 0; i < frame.children.size(); ++i) {
+    children_[i]->wait_quietly(*frame.children[i]);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "run/executable_frame.h"
 #include "run/node_error.h"
 #include "tandem/device.h"
+#include "tandem/error.h"
 #include "tensor/variable_impl.h"
 
 namespace tandem {
@@ -48,6 +49,15 @@ void Executable::wait_before(Frame& f, const Segment& segment, Stream& stream) {
   if (f.entry && f.entry.stream != &stream) stream.wait(f.entry);
 }
 
+// What a device does not take spoils the call's results, and nothing of the call that
+// comes after it runs. TANDEM_SYNC=1: the call throws.
+TimePoint Executable::refused(Frame& f, const std::exception_ptr& error,
+                              const Device& device, Stream& stream) {
+  if (one_by_one(device)) std::rethrow_exception(error);
+  f.fail(error);
+  return leave_error(stream, error);
+}
+
 void Executable::launch_segment(Frame& f, size_t s) {
   const Segment& segment = segments_[s];
   const PlanLane& lane = plan_.lanes[idx(segment.lane)];
@@ -59,20 +69,25 @@ void Executable::launch_segment(Frame& f, size_t s) {
     f.done[s] = f.lane_end[idx(segment.lane)] = run_one_by_one(f, segment, stream);
     return;
   }
-  const bool capture = !segment.apart && launches_ == Launches::kCaptured;
-  if (capture && !f.captured[s] && !f.failed.load(std::memory_order_acquire)) {
-    builds_.wait();  // kernels of steps are loaded before a recording
-    std::erase_if(f.copies, [s](const Frame::CapturedCopy& c) { return c.segment == s; });
-    f.captured[s] = stream.capture([this, &f, &segment](const StreamContext& context) {
-      run_on_stream(f, segment, context);
-    });
-  }
-  if (f.captured[s]) {
+  const bool failed = f.failed.load(std::memory_order_acquire);
+  std::string unfit;  // why it could not be recorded
+  if (is_captured(segment) && !f.captured[s] && !failed) unfit = capture(f, s, stream);
+  if (f.captured[s] && !failed) {
     const ranges::Range range("captured step");
-    f.done[s] = f.captured[s]->launch();
+    try {
+      f.done[s] = f.captured[s]->launch();
+    } catch (const Error&) {
+      // Named by where it begins: as a whole it has no node.
+      const auto error = error_at(graph_.node(steps_[segment.begin].node));
+      f.done[s] = refused(f, error, *lanes_[idx(segment.lane)], stream);
+    }
   } else {
     f.done[s] = stream.submit(
         [this, &f, &segment](const StreamContext& c) { run_on_stream(f, segment, c); });
+    // What fails in any case says so by itself.
+    if (!unfit.empty() && !f.failed.load(std::memory_order_acquire)) {
+      look_instead(std::move(unfit));
+    }
   }
   f.lane_end[idx(segment.lane)] = f.done[s];
 }
@@ -212,15 +227,20 @@ void Executable::run_copy(Frame& f, size_t s) {
     Device* const known = device_of(n.inputs[0]);
     // A constant, or a view of one: its bytes on the host, wherever they are wanted.
     Device* const from = known ? known : &Runtime::get().cpu();
-    if (known == step.device) {
-      f.done[s] = on.copy(stream, f.table[step.out], f.table[step.in], bytes);
-    } else {
-      // The stream that reads comes after all that the lane's has been told to wait for.
-      const TimePoint ready = copies_directly(*step.device, *from)
-                                  ? TimePoint{}
-                                  : stream.submit([](const StreamContext&) {});
-      f.done[s] = enqueue_copy({step.device, f.table[step.out]}, {from, f.table[step.in]},
-                               bytes, ready);
+    try {
+      if (known == step.device) {
+        f.done[s] = on.copy(stream, f.table[step.out], f.table[step.in], bytes);
+      } else {
+        // The stream that reads comes after all that the lane's has been told to wait
+        // for.
+        const TimePoint ready = copies_directly(*step.device, *from)
+                                    ? TimePoint{}
+                                    : stream.submit([](const StreamContext&) {});
+        f.done[s] = enqueue_copy({step.device, f.table[step.out]},
+                                 {from, f.table[step.in]}, bytes, ready);
+      }
+    } catch (const Error&) {
+      f.done[s] = refused(f, error_at(n), on, stream);
     }
   } else {
     f.done[s] = stream.now();

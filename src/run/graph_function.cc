@@ -525,6 +525,7 @@ std::string GraphFunction::explain() const {
   for (const FusionNote& n : c.notes) text += fmt::format("  {}: {}\n", n.node, n.text);
   text += c.plans->describe();
   text += tandem::explain(c.plans->running().planned());
+  text += c.plans->running().describe();
   for (Device* d : Runtime::get().devices()) {
     if (const int64_t n = c.plans->running().launches(d->full_name())) {
       text += fmt::format("  captured launches on {}: {}\n", d->short_name(), n);

@@ -151,7 +151,7 @@ void InstalledPlans::install_own() {
     current_.store(all_.back().get(), std::memory_order_release);
   }
   if (!stands_in_.exchange(false, std::memory_order_acq_rel)) return;
-  stand_in_->trim();
+  stand_in_->retire();  // calls that are under way still use it
 }
 
 std::string InstalledPlans::describe() const {

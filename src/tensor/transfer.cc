@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "base/flags.h"
 #include "device/copy.h"
+#include "tandem/error.h"
 #include "tensor/live_memory.h"
 #include "tensor/tensor_impl.h"
 
@@ -44,9 +46,17 @@ Tensor copy_to_device(const Tensor& tensor, Device& target) {
     buffer->poison(error);
   } else if (bytes > 0) {
     LeaseSet leases;
-    TimePoint done =
-        enqueue_copy({&target, leases.address(buffer)},
-                     {from->device, from->address(leases)}, bytes, from->buffer->ready());
+    TimePoint done;
+    try {
+      done = enqueue_copy({&target, leases.address(buffer)},
+                          {from->device, from->address(leases)}, bytes,
+                          from->buffer->ready());
+    } catch (const Error&) {
+      static const bool sync = env_bool("TANDEM_SYNC", false);
+      if (sync) throw;
+      buffer->poison(std::current_exception());
+      done = leave_error(copying_stream(target, *from->device), std::current_exception());
+    }
     if (done) {
       // Keeps the source until the bytes are across, and hands on an error that shows up
       // late.

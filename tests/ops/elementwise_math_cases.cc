@@ -1,4 +1,7 @@
 // Unary arithmetic, exponentials, trigonometry and rounding.
+#include <string_view>
+#include <utility>
+
 #include "ops/elementwise_cases.h"
 
 namespace tandem::testing {
@@ -116,6 +119,34 @@ void add_trigonometry(CaseList& cases) {
   add_function(
       cases, "Atanh", -0.9, 0.9, [](double x) { return std::atanh(x); },
       [](Complex x) { return std::atanh(x); });
+  // Near the branch points, where a logarithm of what is nearly nothing loses digits.
+  for (const auto& [op, f] :
+       {std::pair("Atanh", Function1([](Complex x) { return std::atanh(x); })),
+        std::pair("Atan", Function1([](Complex x) { return std::atan(x); }))}) {
+    const std::vector<double> along = {-0.875,
+                                       -1.0625,
+                                       -0.9990234375,
+                                       -1.0009765625,
+                                       0.875,
+                                       1.0625,
+                                       0.9990234375,
+                                       1.0009765625,
+                                       -1.00000011920928955078125,
+                                       -1,
+                                       1};
+    const std::vector<double> across = {0.125,        -0.03125,     0.0009765625,
+                                        -0.001953125, 0.125,        -0.03125,
+                                        0.0009765625, -0.001953125, 0.0000152587890625,
+                                        0.00390625,   -0.00390625};
+    const bool turned = std::string_view(op) == "Atan";
+    OpCase c = complex_case(op, 0, 0, f);
+    c.name = "branch points";
+    c.inputs = {{.shape = {static_cast<int64_t>(along.size())},
+                 .fixed = turned ? across : along,
+                 .imaginary = turned ? along : across}};
+    c.tolerance = 2e-6;
+    cases.push_back(c);
+  }
   cases.push_back(fixed_case("Sin", "corners", {{kInf, kNan, 0, 1e6}},
                              {kNan, kNan, 0, std::sin(1e6)}));
   cases.push_back(

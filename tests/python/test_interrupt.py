@@ -86,6 +86,33 @@ def test_endless_loop_of_a_function(tmp_path, gpus):
     check(result, "True True", "5")
 
 
+def test_endless_loop_that_the_gpu_decides(tmp_path):
+    # The call returns; who reads its result waits, and is interrupted.
+    result = interrupt(
+        tmp_path,
+        """
+        @tf.function
+        def spin(x, limit):
+            while tf.reduce_sum(x) < limit:
+                x = x * 0.5
+            return x
+
+        with tf.device("/GPU:0"):
+            x, near, far = tf.identity(tf.ones([8])), tf.identity(7.0), tf.identity(9.0)
+        spin(x, near).numpy()
+        y = spin(x, far)
+        interrupted(lambda: y.numpy())
+        try:
+            y.numpy()
+        except tf.errors.CancelledError:
+            print("spoiled", flush=True)
+        print(spin(x, near).numpy().tolist() == [1.0] * 8, flush=True)
+        """,
+        gpus=1,
+    )
+    check(result, "spoiled", "True")
+
+
 def test_endless_loop_under_a_tape(tmp_path):
     result = interrupt(
         tmp_path,

@@ -40,13 +40,14 @@ class CudaCaptured final : public Captured, public CapturedCopies {
     CUgraph graph = nullptr;
     std::vector<CopyNode> copies;
     std::vector<CapturedStep> steps;
-    bool conditional = false;
+    bool conditional = false, loops = false;
   };
   CudaCaptured(CudaStream& stream, CudaDevice& device, Recorded recorded)
       : stream_(stream),
         device_(device),
         graph_(recorded.graph),
         conditional_(recorded.conditional),
+        loops_(recorded.loops),
         copies_(std::move(recorded.copies)),
         steps_(std::move(recorded.steps)) {
     if (const CUresult made = driver().cuGraphInstantiate(&exec_, graph_, 0)) {
@@ -64,11 +65,12 @@ class CudaCaptured final : public Captured, public CapturedCopies {
   TimePoint launch() override {
     const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
     if (begin) name_nodes();
-    const TimePoint point = stream_.submit([this](const StreamContext& context) {
+    const TimePoint point = stream_.enqueue([this](const StreamContext& context) {
       check(driver().cuGraphLaunch(exec_, static_cast<CUstream>(context.native)),
             "launching a captured step");
     });
     last_ = point.sequence;
+    if (loops_) device_.loops().launched(last_);
     if (begin) {
       recorder::record(recorder::Kind::kPlan, "captured step",
                        recorder::intern(stream_.lane()), begin, recorder::now_ns(), 0);
@@ -137,6 +139,7 @@ class CudaCaptured final : public Captured, public CapturedCopies {
   CUgraph graph_;  // names the nodes
   CUgraphExec exec_ = nullptr;
   const bool conditional_;  // has conditional nodes
+  const bool loops_;        // and loops among them
   std::vector<CopyNode> copies_;
   std::vector<CapturedStep> steps_;
   NumberedNodes names_;    // of the executable graph's nodes, once somebody asked
@@ -163,6 +166,7 @@ std::unique_ptr<Captured> CudaStream::capture(
     task(recording);
     recorded.copies = session.copies();
     recorded.conditional = session.conditional();
+    recorded.loops = session.loops();
     recorded.steps = session.take_steps();
   }
   r.open = false;

@@ -157,20 +157,35 @@ void CudaDevice::throw_reported() {
   const auto* seen = static_cast<const volatile int32_t*>(&reported_->code);
   if (*seen == 0) return;
   Report report;
+  CUresult cleared = CUDA_SUCCESS;
   {
     std::lock_guard lock(mutex_);
     if (*seen == 0) return;
     std::atomic_thread_fence(std::memory_order_acquire);
     report = *reported_;
     *reported_ = Report{};
-    driver().cuMemsetD8Async(flags_, 0, sizeof(Report), compute_.native());
+    cleared = driver().cuMemsetD8Async(flags_, 0, sizeof(Report), compute_.native());
   }
+  // With the report still in its memory the GPU would never write a variable again.
+  if (cleared) lost(cleared, compute_.lane());
   const ReportWords words = words_for(report);
   throw_error(words.code, words.text);
 }
 
+void CudaDevice::clear_interrupt() {
+  CUresult cleared = CUDA_SUCCESS;
+  {
+    std::lock_guard lock(mutex_);
+    // What a kernel has reported besides is cleared when it is thrown.
+    if (static_cast<const volatile int32_t&>(reported_->code) != 0) return;
+    cleared = driver().cuMemsetD8Async(flags_, 0, sizeof(Report), compute_.native());
+  }
+  if (cleared) lost(cleared, compute_.lane());
+}
+
 void CudaDevice::synchronize() {
   if (!context_) return;
+  compute_.wait_or_interrupt(compute_.now().sequence);
   for (CudaStream* stream : {&compute_, &copy_in_, &copy_out_}) {
     stream->wait_quietly(stream->now().sequence);
   }
@@ -198,23 +213,40 @@ TimePoint CudaDevice::copy(Stream& stream, void* to, const void* from, size_t by
   CudaDevice* const source = device_of(from);
   if (bytes == 0) return stream.now();
   TimePoint done;
-  if (!target) {
-    done = copy_to_host(native, to, from, bytes);
-  } else if (!source) {
-    done = copy_to_gpu(native, to, from, bytes);
-  } else {
-    done = native.submit([=](const StreamContext& context) {
-      auto* const on = static_cast<CUstream>(context.native);
-      const bool same = target->context() == source->context();
-      check(same ? driver().cuMemcpyDtoDAsync(address_of(to), address_of(from), bytes, on)
+  try {
+    if (!target) {
+      done = copy_to_host(native, to, from, bytes);
+    } else if (!source) {
+      done = copy_to_gpu(native, to, from, bytes);
+    } else {
+      done = native.enqueue([=](const StreamContext& context) {
+        auto* const on = static_cast<CUstream>(context.native);
+        const bool same = target->context() == source->context();
+        check(
+            same ? driver().cuMemcpyDtoDAsync(address_of(to), address_of(from), bytes, on)
                  : driver().cuMemcpyPeerAsync(address_of(to), target->context(),
                                               address_of(from), source->context(), bytes,
                                               on),
             "copying on the GPU");
-    });
+      });
+    }
+  } catch (...) {
+    // Pieces that were taken before the one that is refused still use both sides.
+    native.wait_quietly(native.now().sequence);
+    throw;
   }
   record_copy(!target ? "D2H" : source ? "D2D" : "H2D", stream, begin, bytes);
   return done;
+}
+
+TimePoint CudaDevice::enqueue_with(CudaStream& stream, std::byte* block,
+                                   StreamTask task) {
+  try {
+    return stream.enqueue(std::move(task));
+  } catch (...) {
+    pinned_.release(block);
+    throw;
+  }
 }
 
 TimePoint CudaDevice::copy_to_gpu(CudaStream& stream, void* to, const void* from,
@@ -225,7 +257,7 @@ TimePoint CudaDevice::copy_to_gpu(CudaStream& stream, void* to, const void* from
     const size_t n = std::min(PinnedPool::kBlock, bytes - at);
     std::byte* const block = pinned_.acquire();
     std::memcpy(block, static_cast<const std::byte*>(from) + at, n);
-    done = stream.submit([=](const StreamContext& context) {
+    done = enqueue_with(stream, block, [=](const StreamContext& context) {
       check(driver().cuMemcpyHtoDAsync(address_of(to) + at, block, n,
                                        static_cast<CUstream>(context.native)),
             "copying to the GPU");
@@ -242,7 +274,7 @@ TimePoint CudaDevice::copy_to_host(CudaStream& stream, void* to, const void* fro
   for (size_t at = 0; at < bytes; at += PinnedPool::kBlock) {
     const size_t n = std::min(PinnedPool::kBlock, bytes - at);
     std::byte* const block = pinned_.acquire();
-    done = stream.submit([=](const StreamContext& context) {
+    done = enqueue_with(stream, block, [=](const StreamContext& context) {
       check(driver().cuMemcpyDtoHAsync(block, address_of(from) + at, n,
                                        static_cast<CUstream>(context.native)),
             "copying from the GPU");

@@ -10,6 +10,7 @@
 #include "device/cuda/cuda_allocator.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/error_report.h"
+#include "device/cuda/loop_interrupts.h"
 #include "device/cuda/pinned_pool.h"
 #include "device/device.h"
 
@@ -53,6 +54,9 @@ class CudaDevice final : public Device {
   void lost(CUresult result, const std::string& where);
   /// Throws what a kernel has reported, once; what made the device unusable, always.
   void throw_reported();
+  /// Loops were ended by setting the report on the GPU: it counts no longer for work that
+  /// is given from now on.
+  void clear_interrupt();
 
   CUdevice native() const { return options_.device; }
   int arch() const { return options_.arch; }
@@ -60,10 +64,13 @@ class CudaDevice final : public Device {
   CUcontext context() const { return context_; }
   /// Device address of the ReportFlags.
   CUdeviceptr flags() const { return flags_; }
+  LoopInterrupts& loops() { return loops_; }
 
  private:
   void open();
   bool holds(const void* address) const { return allocator_.holds(address); }
+  /// The block goes back to the pool when the task is refused.
+  TimePoint enqueue_with(CudaStream& stream, std::byte* block, StreamTask task);
   TimePoint copy_to_gpu(CudaStream& stream, void* to, const void* from, size_t bytes);
   TimePoint copy_to_host(CudaStream& stream, void* to, const void* from, size_t bytes);
 
@@ -80,6 +87,7 @@ class CudaDevice final : public Device {
   CudaAllocator allocator_;
   CudaStream compute_, copy_in_, copy_out_;
   PinnedPool pinned_;
+  LoopInterrupts loops_{*this};
 };
 
 /// The GPU that holds an address, or null for host memory.

@@ -119,6 +119,7 @@ void CudaSession::finish_inside(CudaSession& inner) {
 }
 
 void CudaSession::keep_steps(CudaSession& inner) {
+  loops_ |= inner.loops_;
   std::vector<CapturedStep> steps = inner.take_steps();
   std::move(steps.begin(), steps.end(), std::back_inserter(inside_));
 }
@@ -186,6 +187,8 @@ void CudaSession::test_again(CUgraphConditionalHandle handle, const Loop& loop,
 }
 
 void CudaSession::repeat(const Loop& loop, Task test, Task turn) {
+  device_.loops().prepare();
+  loops_ = true;
   const CUgraphConditionalHandle handle = make_handle();
   record_inside(test);
   test_again(handle, loop, true);

@@ -39,6 +39,8 @@ class CudaSession final : public CaptureSession, public ConditionalWork {
   std::vector<CapturedStep> take_steps();
   /// Whether there are any: such a graph can be instantiated only once at a time.
   bool conditional() const { return conditional_; }
+  /// Whether there are loops among them.
+  bool loops() const { return loops_; }
 
  private:
   CUstream stream() const { return static_cast<CUstream>(context_.native); }
@@ -68,7 +70,7 @@ class CudaSession final : public CaptureSession, public ConditionalWork {
   std::vector<char> has_later_;
   std::vector<CapturedStep> inside_;  // of conditional nodes
   std::vector<CopyNode> copies_;
-  bool conditional_ = false;
+  bool conditional_ = false, loops_ = false;
 };
 
 }  // namespace tandem::cuda

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/interrupt.h"
 #include "base/recorder.h"
 #include "device/cuda/cuda_device.h"
 #include "tandem/error.h"
@@ -23,17 +24,23 @@ StreamContext CudaStream::context(CUstream native) const {
 }
 
 TimePoint CudaStream::submit(StreamTask task) {
+  return enqueue([this, &task](const StreamContext& context) {
+    try {
+      task(context);
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  });
+}
+
+TimePoint CudaStream::enqueue(StreamTask task) {
   options_.device->activate();
   if (closed_) {
     throw CancelledError("stream " + lane() +
                          " takes no more work: its device is shut down (the process "
                          "exits)");
   }
-  try {
-    task(context(native_));
-  } catch (...) {
-    fail(std::current_exception());
-  }
+  task(context(native_));
   // The number is given after the work is enqueued: an event recorded for it covers it,
   // whatever other threads submit meanwhile.
   return {this, submitted_.fetch_add(1, std::memory_order_acq_rel) + 1};
@@ -160,9 +167,26 @@ void CudaStream::wait_quietly(uint64_t sequence) {
   }
 }
 
-void CudaStream::host_wait(uint64_t sequence) {
+void CudaStream::wait_or_interrupt(uint64_t sequence) {
+  if (has_passed(sequence)) return;
+  LoopInterrupts& loops = options_.device->loops();
+  if (InterruptScope::listens() && loops.under_way()) loops.wait(*this, sequence);
   wait_quietly(sequence);
-  if (options_.reports) options_.device->throw_reported();
+}
+
+void CudaStream::cover(uint64_t sequence) {
+  if (has_passed(sequence) || closed_ || !options_.device->enter()) return;
+  std::lock_guard lock(mutex_);
+  event_for(sequence);
+}
+
+void CudaStream::host_wait(uint64_t sequence) {
+  if (!options_.reports) {
+    wait_quietly(sequence);
+    return;
+  }
+  wait_or_interrupt(sequence);
+  options_.device->throw_reported();
 }
 
 void CudaStream::when_done(uint64_t sequence, std::function<void()> done) {

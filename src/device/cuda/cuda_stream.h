@@ -35,6 +35,8 @@ class CudaStream final : public Stream {
   void close();
 
   TimePoint submit(StreamTask task) override;
+  /// The same, but what the task throws is the caller's, and not left with the stream.
+  TimePoint enqueue(StreamTask task);
   std::unique_ptr<Captured> capture(
       std::function<void(const StreamContext&)> task) override;
   void wait(TimePoint point) override;
@@ -46,6 +48,11 @@ class CudaStream final : public Stream {
 
   /// Waits without reporting what kernels found wrong.
   void wait_quietly(uint64_t sequence);
+  /// The same, but loops on the GPU that are in the way end when this thread is
+  /// interrupted, which it throws then.
+  void wait_or_interrupt(uint64_t sequence);
+  /// Sees to it that passed() can tell this point from later ones.
+  void cover(uint64_t sequence);
   /// Calls `done` on some thread once the work up to `sequence` is finished, before
   /// anybody is told so.
   void when_done(uint64_t sequence, std::function<void()> done);

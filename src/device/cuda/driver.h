@@ -14,7 +14,8 @@ namespace tandem::cuda {
   X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName)  \
   X(cuDeviceGetAttribute) X(cuDeviceTotalMem) X(cuDevicePrimaryCtxRetain)                \
   X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuMemGetInfo)                        \
-  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamQuery) X(cuStreamSynchronize)           \
+  X(cuStreamCreate) X(cuStreamCreateWithPriority) X(cuStreamDestroy) X(cuStreamQuery)    \
+  X(cuStreamSynchronize)                                                                 \
   X(cuStreamWaitEvent) X(cuStreamBeginCapture) X(cuStreamEndCapture)                     \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery)                    \
   X(cuStreamGetCaptureInfo) X(cuStreamUpdateCaptureDependencies)                         \

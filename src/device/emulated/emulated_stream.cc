@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
+#include "base/interrupt.h"
 #include "base/recorder.h"
 #include "device/conditional_work.h"
 #include "device/device.h"
@@ -45,11 +46,12 @@ class EmulatedCaptured final : public Captured {
         task_(std::make_shared<std::function<void(const StreamContext&)>>(
             std::move(task))) {}
   TimePoint launch() override {
-    return stream_.submit([task = task_](const StreamContext& c) {
+    return stream_.submit([task = task_,
+                           end = &stream_.loops_end()](const StreamContext& c) {
       const auto read = [&c](void* to, const void* from, size_t bytes) {
         std::memcpy(to, static_cast<const std::byte*>(from) + c.address_offset, bytes);
       };
-      LookingWork work(c, read);
+      LookingWork work(c, read, end);
       (*task)(c);
     });
   }
@@ -106,15 +108,60 @@ TimePoint EmulatedStream::now() {
 void EmulatedStream::host_wait(uint64_t sequence) {
   if (passed(sequence)) return;
   const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
-  {
-    std::unique_lock lock(mutex_);
-    ++waiters_;
-    done_.wait(lock, [&] { return passed(sequence); });
-    --waiters_;
+  if (InterruptScope::listens()) {
+    wait_or_interrupt(sequence);
+  } else {
+    wait_within(sequence, {});
   }
   if (begin) {
     recorder::record(recorder::Kind::kWait, "wait", context_.lane, begin,
                      recorder::now_ns(), 0);
+  }
+}
+
+bool EmulatedStream::wait_within(uint64_t sequence, std::chrono::nanoseconds most) {
+  const auto over = [&] { return passed(sequence); };
+  std::unique_lock lock(mutex_);
+  ++waiters_;
+  if (most.count() == 0) {
+    done_.wait(lock, over);
+  } else {
+    done_.wait_for(lock, most, over);
+  }
+  --waiters_;
+  return over();
+}
+
+// Asks now and then whether this thread is interrupted. If it is, loops that the device
+// decides end, whatever they wait for; what they spoil carries that error.
+void EmulatedStream::wait_or_interrupt(uint64_t sequence) {
+  const std::chrono::nanoseconds period(InterruptScope::kPeriodNs);
+  while (!wait_within(sequence, period)) {
+    try {
+      poll_interrupt_now();
+    } catch (...) {
+      auto* loops = options_.device
+                        ? dynamic_cast<EmulatedStream*>(&options_.device->compute())
+                        : this;
+      loops->end_loops_ = true;
+      wait_within(sequence, {});
+      loops->end_loops_ = false;
+      loops->forget_interrupt();
+      throw;
+    }
+  }
+}
+
+// Who has interrupted it knows.
+void EmulatedStream::forget_interrupt() {
+  std::lock_guard lock(mutex_);
+  if (!error_) return;
+  try {
+    std::rethrow_exception(error_);
+  } catch (const CancelledError&) {
+    error_ = nullptr;
+  } catch (...) {
+    // Another error, which somebody has to be told.
   }
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -44,6 +45,9 @@ class EmulatedStream final : public Stream {
   std::exception_ptr take_error() override;
   void forget_error(const std::exception_ptr& error) override;
 
+  /// Says that loops in its captured work are to end.
+  const std::atomic<bool>& loops_end() const { return end_loops_; }
+
   /// Takes no more work, finishes what is queued, and joins the thread.
   void shutdown();
 
@@ -57,6 +61,10 @@ class EmulatedStream final : public Stream {
   /// In a process that was forked after the thread began: it is not there, and the lock
   /// may be held by it for ever.
   bool left_behind() const;
+  /// Whether the point has passed; waits for it, at most so long, 0: until it has.
+  bool wait_within(uint64_t sequence, std::chrono::nanoseconds most);
+  void wait_or_interrupt(uint64_t sequence);
+  void forget_interrupt();
   void run();
   void run_item(Item item);
 
@@ -75,6 +83,7 @@ class EmulatedStream final : public Stream {
   std::exception_ptr error_;
   std::atomic<uint64_t> completed_{0};  // written with the mutex held
 
+  std::atomic<bool> end_loops_{false};
   std::mutex join_mutex_;
   std::thread thread_;
 };

@@ -29,6 +29,7 @@ void register_conv(Kernels& kernels);
 void register_conv_product(Kernels& kernels);
 /// Tells the device how to copy inside a recording.
 void register_count(Kernels& kernels);
+void register_cross(Kernels& kernels);
 void register_cross_entropy(Kernels& kernels);
 void register_ctc(Kernels& kernels);
 void register_cudnn_attention(Kernels& kernels);

@@ -120,7 +120,6 @@ void check_marks(const Function& f, const LaunchArgs& a, const int32_t* marks,
 
 void register_linalg(Kernels& kernels) {
   register_cholesky(kernels);
-  register_cross(kernels);
   register_eigh(kernels);
   register_lu(kernels);
   register_lu_solve(kernels);

@@ -125,7 +125,6 @@ T scale_of(double x) {
 }
 
 void register_cholesky(Kernels& kernels);
-void register_cross(Kernels& kernels);
 void register_eigh(Kernels& kernels);
 void register_lu(Kernels& kernels);
 void register_lu_solve(Kernels& kernels);

@@ -1,4 +1,4 @@
-// Built where cuSOLVER's header is missing: linear algebra stays on the CPU.
+// Built where cuSOLVER's header is missing: what the libraries do stays on the CPU.
 #include "kernels/cuda/families.h"
 
 namespace tandem::cuda {

@@ -26,6 +26,7 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_check_numerics(kernels);
   register_conv(kernels);
   register_count(kernels);
+  register_cross(kernels);
   register_cross_entropy(kernels);
   register_ctc(kernels);
   register_cudnn_attention(kernels);  // after attention: measured, never the default

@@ -2,6 +2,7 @@
 // recorded step, and gives what the host's way gives.
 #include <cstdlib>
 
+#include "base/interrupt.h"
 #include "emulated/run/gpu.h"
 #include "support/device_loops.h"
 #include "support/random_device_program.h"
@@ -221,6 +222,45 @@ TEST(ConditionalNodes, AnErrorInsideNamesItsNodeAndEndsTheLoop) {
   EXPECT_NE(f.explain().find("While as a conditional node"), std::string::npos)
       << f.explain();
   EXPECT_THROW(floats(f(x, table)), InvalidArgumentError);
+}
+
+// ---- Interrupts
+
+struct Stop {};
+
+// Who waits is interrupted, and the loop ends between two turns; what it would have made
+// is spoiled, and the next call works.
+TEST(ConditionalNodes, AnEndlessLoopEndsWhenItIsInterrupted) {
+  Variable turns = testing::on("/GPU:0", [] { return Variable(zeros({1})); });
+  auto f = function([&](Tensor x, Tensor limit) {
+    return while_loop([&](const Tensors& s) { return reduce_sum(s[0]) < limit; },
+                      [&](const Tensors& s) {
+                        turns.assign_add(ones({1}));
+                        return Tensors{s[0] * constant(0.5f)};
+                      },
+                      {x})[0];
+  });
+  const Tensor x = on_gpu({1, 1});
+  const Tensor never = testing::on("/GPU:0", [] { return identity(constant(3.f)); });
+  const Tensor at_once = testing::on("/GPU:0", [] { return identity(constant(1.f)); });
+  // The first call waits by itself, others are waited for by who reads.
+  {
+    const InterruptScope scope([](void*) { throw Stop(); });
+    EXPECT_THROW(f(x, never), Stop);
+  }
+  EXPECT_NO_THROW(synchronize());
+  EXPECT_EQ(floats(f(x, at_once)), (Floats{1, 1}));
+  EXPECT_NE(f.explain().find("While as a conditional node"), std::string::npos)
+      << f.explain();
+  const Tensor y = f(x, never);
+  {
+    const InterruptScope scope([](void*) { throw Stop(); });
+    EXPECT_THROW(floats(y), Stop);
+  }
+  EXPECT_THROW(floats(y), CancelledError);
+  EXPECT_NO_THROW(synchronize());
+  EXPECT_EQ(floats(f(x, at_once)), (Floats{1, 1}));
+  EXPECT_GT(floats(turns.read())[0], 0);
 }
 
 }  // namespace

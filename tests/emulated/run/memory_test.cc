@@ -1,7 +1,14 @@
 // Memory of a GPU: what is counted, what happens at the limit, and that nothing stays
 // behind.
+#include <future>
+#include <thread>
+
+#include "device/runtime.h"
 #include "emulated/run/gpu.h"
+#include "plan/plan.h"
+#include "run/executable.h"
 #include "support/alone.h"
+#include "support/traced.h"
 
 namespace tandem {
 namespace {
@@ -129,6 +136,37 @@ TEST(Memory, RecordedWorkIsFreedWithItsTape) {
     dw.dense().wait();
   }
   EXPECT_EQ(used(), before);
+}
+
+// Another plan has taken its place: the memory of a call that still uses it goes when the
+// call ends.
+TEST(Memory, ARetiredPlanGivesItsMemoryBackWhenTheLastCallEnds) {
+  Device& gpu = Runtime::get().named("GPU:0");
+  const std::vector<Tensor> x = {on("/GPU:0", [] { return eye(64); })};
+  const auto graph = testing::trace(
+      [](const std::vector<Tensor>& in) {
+        return std::vector<Tensor>{matmul(matmul(in[0], in[0]), in[0])};
+      },
+      x);
+  const std::vector<Device*> devices = {&gpu};
+  PlanOptions options;
+  options.measure_kernels = false;
+  Executable plan(make_plan(*graph, devices, options));
+  const auto bytes = [&] { return plan.frame_bytes(gpu.full_name()); };
+  x[0].wait();
+  std::promise<void> gate;
+  gpu.compute().submit([&](const StreamContext&) { gate.get_future().wait(); });
+  // A first call waits for its device.
+  std::thread call([&] { plan.run(x); });
+  while (bytes() == 0) std::this_thread::yield();
+  plan.retire();
+  EXPECT_GT(bytes(), 0);
+  gate.set_value();
+  call.join();
+  EXPECT_EQ(bytes(), 0);
+  // A call that had chosen it before is served all the same.
+  EXPECT_EQ(floats(plan.run(x)[0]), floats(x[0]));
+  EXPECT_EQ(bytes(), 0);
 }
 
 }  // namespace

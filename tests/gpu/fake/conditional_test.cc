@@ -1,7 +1,9 @@
 // Conditional nodes on the pretended GPU: what a graph is made of, how often its bodies
 // run, and what the driver's rules about such graphs ask of the plugin.
+#include "base/interrupt.h"
 #include "gpu/fake/gpu.h"
 #include "support/random_device_program.h"
+#include "tandem/error.h"
 #include "tandem/function.h"
 #include "tandem/profile.h"
 #include "tandem/record.h"
@@ -9,7 +11,15 @@
 namespace tandem::testing {
 namespace {
 
-using FakeConditional = FakeGpuTest;
+class FakeConditional : public FakeGpuTest {
+ protected:
+  void TearDown() override {
+    fake::answer({});
+    fake::fail_launches_of("");
+    fake::refuse_conditional_graphs(0);
+    FakeGpuTest::TearDown();
+  }
+};
 using Tensors = std::vector<Tensor>;
 
 auto loop(int64_t most = -1) {
@@ -121,20 +131,100 @@ TEST_F(FakeConditional, RandomProgramsCanBeRecorded) {
   EXPECT_GE(with_nodes, 2);
 }
 
-// A launch that fails inside a body leaves no stream capturing: the next call works.
+/// The kernel that computes the loop's predicate.
+std::string test_kernel() {
+  loop()(ones({4, 4})).wait();
+  for (const std::string& line : fake::last_graph()) {
+    if (line.starts_with("tandem_repeat < ")) return line.substr(16);
+  }
+  return {};
+}
+
+// A launch that fails while a loop is recorded leaves no stream capturing: the next call
+// works, and records it.
 TEST_F(FakeConditional, AFailedCaptureCanBeRepeated) {
+  const std::string failing = test_kernel();
   const auto f = loop();
   const Tensor x = ones({4, 4});
   gpu->synchronize();
-  fake::fail_launches_of("small_product");
-  EXPECT_THROW(f(x).wait(), Error);
+  fake::fail_launches_of(failing);
+  EXPECT_THROW(f(x).wait(), Error) << failing;
   fake::fail_launches_of("");
-  try {
-    gpu->synchronize();
-  } catch (const Error&) {
-  }
+  EXPECT_NO_THROW(gpu->synchronize());
   fake::take_log();
   fake::answer({true, false});
+  f(x).wait();
+  EXPECT_EQ(products(fake::take_log()), 1u);
+  EXPECT_EQ(f.explain().find("cannot be recorded"), std::string::npos) << f.explain();
+}
+
+// Where the driver does not take such a graph, the host looks at the predicate, and says
+// why.
+TEST_F(FakeConditional, WhatCannotBeRecordedIsDecidedByTheHost) {
+  const auto f = loop();
+  const Tensor x = ones({4, 4});
+  fake::refuse_conditional_graphs(801);  // CUDA_ERROR_NOT_SUPPORTED
+  fake::take_log();
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_NO_THROW(f(x).to_vector<float>());
+    const Lines log = fake::take_log();
+    EXPECT_EQ(count(log, "graph"), 0u) << ::testing::PrintToString(log);
+    EXPECT_GE(count(log, "copy from the GPU 1"), 1u) << ::testing::PrintToString(log);
+  }
+  fake::refuse_conditional_graphs(0);
+  EXPECT_NO_THROW(gpu->synchronize());
+  const std::string text = f.explain();
+  EXPECT_NE(text.find("the host looks at the predicates"), std::string::npos) << text;
+  EXPECT_NE(text.find("making a captured step"), std::string::npos) << text;
+}
+
+// ---- Interrupts
+
+struct Stop {};
+
+// The wait throws; nothing of it is left for work that is given afterwards.
+TEST_F(FakeConditional, AnEndlessLoopEndsWhenItIsInterrupted) {
+  const auto f = loop();
+  const Tensor x = ones({4, 4});
+  f(x).wait();
+  for (const bool read : {false, true}) {
+    gpu->synchronize();
+    fake::take_log();
+    {
+      const fake::Background background;
+      const Tensor y = f(x);
+      const InterruptScope scope([](void*) { throw Stop(); });
+      if (read) {
+        EXPECT_THROW(y.to_vector<float>(), Stop);
+      } else {
+        EXPECT_THROW(y.wait(), Stop);
+      }
+    }
+    EXPECT_GT(products(fake::take_log()), 1u);
+    EXPECT_NO_THROW(gpu->synchronize());
+    fake::answer({true, true, false});
+    f(x).wait();
+    EXPECT_EQ(products(fake::take_log()), 2u);
+  }
+}
+
+// What a kernel reports meanwhile is not lost.
+TEST_F(FakeConditional, AReportOfAnInterruptedLoopIsStillThrown) {
+  const auto f = loop();
+  const Tensor x = ones({4, 4});
+  f(x).wait();
+  {
+    const fake::Background background;
+    const Tensor y = f(x);
+    const InterruptScope scope([](void*) {
+      fake::report(7);
+      throw Stop();
+    });
+    EXPECT_THROW(y.wait(), Stop);
+  }
+  EXPECT_ERROR(gpu->synchronize(), InvalidArgumentError, "7");
+  fake::answer({true, false});
+  fake::take_log();
   f(x).wait();
   EXPECT_EQ(products(fake::take_log()), 1u);
 }

@@ -19,10 +19,26 @@ namespace fake {
 std::vector<std::string> take_log();
 /// Work of streams is done when it is given. On by default.
 void run_at_once(bool yes);
+/// Work of streams is done by a thread of its own, beside the program; loops without end
+/// go round until the error report is set. No other work while it is so.
+class Background {
+ public:
+  Background();
+  Background(const Background&) = delete;
+  Background& operator=(const Background&) = delete;
+  ~Background();
+};
 /// The next launch of a kernel fails with this CUresult; 0: none.
 void fail_next_launch(int result);
 /// Launches of kernels with this name fail; "": of none.
 void fail_launches_of(const std::string& kernel);
+/// The driver refuses the copy or fill that is given after `before` others with this
+/// CUresult; 0: none.
+void refuse_copy(int result, int before = 0);
+/// It refuses to launch graphs, or to make executable ones of those with conditional
+/// nodes; 0: no longer.
+void refuse_graph_launches(int result);
+void refuse_conditional_graphs(int result);
 /// The next wait for an event or a stream finds this error, and every call after it.
 void lose_the_gpu(int result);
 /// What a kernel does that finds a bad value: it reports to mapped host memory.

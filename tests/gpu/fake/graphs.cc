@@ -212,7 +212,9 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
 CUresult cuGraphInstantiate(CUgraphExec* made, CUgraph graph, unsigned long long) {
   const Lock lock(mutex());
   // The driver's rule: one at a time where there are conditional nodes.
-  if (has_conditions(*of(graph)) && of(graph)->instances) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool conditions = has_conditions(*of(graph));
+  if (conditions && state().conditional_graphs) return state().conditional_graphs;
+  if (conditions && of(graph)->instances) return CUDA_ERROR_NOT_SUPPORTED;
   auto* const exec = new Graph(std::move(*instantiate(*of(graph))));
   exec->source = of(graph);
   ++of(graph)->instances;
@@ -234,6 +236,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   const Lock lock(mutex());
   if (state().lost) return state().lost;
+  if (state().graph_launches) return state().graph_launches;
   const uint32_t correlation = next_correlation();
   Stream* const s = of(stream);
   // What is launched is what the graph is now.
@@ -242,10 +245,10 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
   for (const auto& node : of(exec)->nodes) {
     now->nodes.push_back(std::make_unique<Node>(*node));
   }
-  give_task(s, [now, correlation, id = s->id] {
-    state().log.push_back("graph " + std::to_string(now->nodes.size()));
-    run_graph(*now, id, correlation);
-  });
+  give_task(s, {[now, correlation, id = s->id] {
+              state().log.push_back("graph " + std::to_string(now->nodes.size()));
+              run_graph(*now, id, correlation);
+            }});
   return CUDA_SUCCESS;
 }
 CUresult cuGraphDestroy(CUgraph graph) {
@@ -323,6 +326,8 @@ void set_condition(const Work& work) {
   if (!state().answers.empty()) {
     go_on = state().answers.front();
     state().answers.pop_front();
+  } else {
+    go_on = state().background;
   }
   if (w[5]) *turns = 0;
   condition = go_on && *reinterpret_cast<const int32_t*>(w[4]) == 0 &&
@@ -336,11 +341,16 @@ void run_graph(const Graph& graph, uint32_t stream, uint32_t correlation) {
       do_work(node->work, stream, correlation, node->id, graph.id);
       continue;
     }
-    const unsigned& condition = state().conditions.at(node->condition - 1);
+    const auto condition = [&] { return state().conditions.at(node->condition - 1); };
     if (node->type == CU_GRAPH_COND_TYPE_WHILE) {
-      while (condition) run_graph(*node->bodies[0], stream, correlation);
-    } else if (condition < node->bodies.size()) {
-      run_graph(*node->bodies[condition], stream, correlation);
+      while (condition()) {
+        run_graph(*node->bodies[0], stream, correlation);
+        if (!state().background) continue;
+        run_ready();
+        let_others();
+      }
+    } else if (condition() < node->bodies.size()) {
+      run_graph(*node->bodies[condition()], stream, correlation);
     }
   }
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <cuda.h>
@@ -54,9 +55,14 @@ struct Graph {
   int instances = 0;
 };
 
+struct Task {
+  std::function<void()> run;
+  std::function<bool()> ready = {};  // the background thread waits for that; may be empty
+};
 struct Stream {
   uint32_t id = 0;
-  std::deque<std::function<void()>> queue;
+  bool busy = false;  // a task of its queue is being done
+  std::deque<Task> queue;
   std::unique_ptr<Graph> capturing;
   Graph* body = nullptr;    // of a conditional node, when that is captured
   std::vector<Node*> last;  // of the capture
@@ -69,8 +75,13 @@ struct Event {
 
 struct State {
   std::vector<std::string> log;
-  bool at_once = true;
+  bool at_once = true, background = false;
+  std::vector<Stream*> all_streams;
+  std::thread worker;
   CUresult next_launch = CUDA_SUCCESS, lost = CUDA_SUCCESS;
+  CUresult refused_copy = CUDA_SUCCESS, graph_launches = CUDA_SUCCESS,
+           conditional_graphs = CUDA_SUCCESS;
+  int copies_before = 0;  // that the driver takes before it refuses one
   size_t memory = size_t{24} << 30, in_use = 0;
   uint32_t streams = 0, graphs = 0;
   uint64_t nodes = 0;
@@ -84,12 +95,18 @@ State& state();
 
 /// Gives work to a stream: queued, done, or captured.
 CUresult give(Stream* stream, const Work& work);
-void give_task(Stream* stream, std::function<void()> task);
+void give_task(Stream* stream, Task task);
 /// Does it, notes it, and tells CUPTI.
 void do_work(const Work& work, uint32_t stream, uint32_t correlation, uint64_t node,
              uint32_t graph);
 /// Runs the stream's queue until `done` says so or it is empty.
 void run(Stream* stream, const std::function<bool()>& done = {});
+
+/// Does what is ready on all streams, for the background thread.
+void run_ready();
+/// Lets the background thread, or the program, go on for a moment; called with the lock
+/// held once.
+void let_others();
 
 /// CUPTI's side.
 uint32_t next_correlation();

@@ -1,6 +1,7 @@
 // Streams, events, modules and launches of the pretended GPU.
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "gpu/fake/state.h"
@@ -22,14 +23,52 @@ int64_t now_ns() {
 }
 
 void run(Stream* stream, const std::function<bool()>& done) {
-  while (!stream->queue.empty() && !(done && done())) {
-    const std::function<void()> task = std::move(stream->queue.front());
+  while (!stream->queue.empty() && !stream->busy && !(done && done())) {
+    const Task& next = stream->queue.front();
+    if (state().background && next.ready && !next.ready()) return;
+    const Task task = std::move(stream->queue.front());
     stream->queue.pop_front();
-    task();
+    stream->busy = true;
+    task.run();
+    stream->busy = false;
   }
 }
 
-void give_task(Stream* stream, std::function<void()> task) {
+void run_ready() {
+  for (size_t i = 0; i < state().all_streams.size(); ++i) run(state().all_streams[i]);
+}
+
+void let_others() {
+  mutex().unlock();
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+  mutex().lock();
+}
+
+Background::Background() {
+  const Lock lock(mutex());
+  state().at_once = false;
+  state().background = true;
+  state().worker = std::thread([] {
+    const Lock held(mutex());
+    while (state().background) {
+      run_ready();
+      let_others();
+    }
+  });
+}
+Background::~Background() {
+  std::thread worker;
+  {
+    const Lock lock(mutex());
+    state().background = false;
+    worker = std::move(state().worker);
+  }
+  worker.join();
+  const Lock lock(mutex());
+  state().at_once = true;
+}
+
+void give_task(Stream* stream, Task task) {
   stream->queue.push_back(std::move(task));
   if (state().at_once) run(stream);
 }
@@ -38,6 +77,10 @@ CUresult give(Stream* stream, const Work& work) {
   if (state().lost) return state().lost;
   if (work.kind == Work::Kind::kKernel && state().next_launch) {
     return std::exchange(state().next_launch, CUDA_SUCCESS);
+  }
+  if (work.kind != Work::Kind::kKernel && state().refused_copy &&
+      state().copies_before-- == 0) {
+    return std::exchange(state().refused_copy, CUDA_SUCCESS);
   }
   if (work.function && work.function->name == state().failing) {
     return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
@@ -57,7 +100,7 @@ CUresult give(Stream* stream, const Work& work) {
     return CUDA_SUCCESS;
   }
   const uint32_t correlation = next_correlation();
-  give_task(stream, [=] { do_work(work, stream->id, correlation, 0, 0); });
+  give_task(stream, {[=] { do_work(work, stream->id, correlation, 0, 0); }});
   return CUDA_SUCCESS;
 }
 
@@ -128,6 +171,19 @@ void fail_launches_of(const std::string& kernel) {
   const Lock lock(mutex());
   state().failing = kernel;
 }
+void refuse_copy(int result, int before) {
+  const Lock lock(mutex());
+  state().refused_copy = static_cast<CUresult>(result);
+  state().copies_before = before;
+}
+void refuse_graph_launches(int result) {
+  const Lock lock(mutex());
+  state().graph_launches = static_cast<CUresult>(result);
+}
+void refuse_conditional_graphs(int result) {
+  const Lock lock(mutex());
+  state().conditional_graphs = static_cast<CUresult>(result);
+}
 void lose_the_gpu(int result) {
   const Lock lock(mutex());
   state().lost = static_cast<CUresult>(result);
@@ -145,6 +201,7 @@ void* host(CUdeviceptr at) { return reinterpret_cast<void*>(at); }
 
 CUresult reach(Event* e) {
   if (state().lost) return state().lost;
+  while (state().background && e->reached < e->wanted) let_others();
   if (e->stream) run(e->stream, [e] { return e->reached >= e->wanted; });
   return CUDA_SUCCESS;
 }
@@ -176,23 +233,32 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
   const Lock lock(mutex());
   auto* made = new Stream;
   made->id = ++state().streams;
+  state().all_streams.push_back(made);
   *stream = reinterpret_cast<CUstream>(made);
   return CUDA_SUCCESS;
 }
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int) {
+  return cuStreamCreate(stream, flags);
+}
 CUresult cuStreamDestroy(CUstream stream) {
   const Lock lock(mutex());
+  while (of(stream)->busy) let_others();
   run(of(stream));
+  std::erase(state().all_streams, of(stream));
   delete of(stream);
   return CUDA_SUCCESS;
 }
 CUresult cuStreamQuery(CUstream stream) {
   const Lock lock(mutex());
   if (state().lost) return state().lost;
-  return of(stream)->queue.empty() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  return of(stream)->queue.empty() && !of(stream)->busy ? CUDA_SUCCESS
+                                                        : CUDA_ERROR_NOT_READY;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
   const Lock lock(mutex());
   if (state().lost) return state().lost;
+  const Stream* const s = of(stream);
+  while (state().background && (s->busy || !s->queue.empty())) let_others();
   run(of(stream));
   return CUDA_SUCCESS;
 }
@@ -202,7 +268,8 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
   Stream* const from = e->stream;
   const uint64_t wanted = e->wanted;
   if (!from || from == of(stream)) return CUDA_SUCCESS;
-  give_task(of(stream), [=] { run(from, [=] { return e->reached >= wanted; }); });
+  const auto reached = [=] { return e->reached >= wanted; };
+  give_task(of(stream), {[=] { run(from, reached); }, reached});
   return CUDA_SUCCESS;
 }
 
@@ -220,7 +287,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   Event* const e = of(event);
   e->stream = of(stream);
   const uint64_t number = ++e->wanted;
-  give_task(e->stream, [e, number] { e->reached = std::max(e->reached, number); });
+  give_task(e->stream, {[e, number] { e->reached = std::max(e->reached, number); }});
   return CUDA_SUCCESS;
 }
 CUresult cuEventQuery(CUevent event) {

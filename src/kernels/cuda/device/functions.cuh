@@ -342,11 +342,13 @@ CPLX f_acosh(cplx<R> z) {
   const cplx<R> a = f_sqrt(cplx<R>(z.re - 1, z.im)), b = f_sqrt(cplx<R>(z.re + 1, z.im));
   return {f_asinh(a.re * b.re + a.im * b.im), 2 * f_atan2(a.im, b.re)};
 }
+// It is odd: left of 0 the logarithm would be that of a number near 0, known as its
+// difference from 1 alone.
 CPLX f_atanh(cplx<R> z) {
-  const R x = z.re, y = z.im;
+  const R x = f_abs(z.re), y = z.im;
   const R re = R(0.25) * f_log1p(4 * x / ((1 - x) * (1 - x) + y * y));
   const R im = R(0.5) * f_atan2(2 * y, (1 - x) * (1 + x) - y * y);
-  return {re, im};
+  return {copysign(re, z.re), im};
 }
 CPLX f_atan(cplx<R> z) { return over_i(f_atanh(times_i(z))); }
 CPLX f_pow(cplx<R> x, cplx<R> y, int&) {

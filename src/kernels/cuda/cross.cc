@@ -1,7 +1,8 @@
 // Cross. dtypes: all integers and floating-point ones.
 #include <fmt/format.h>
 
-#include "kernels/cuda/linalg.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/program.h"
 
 namespace tandem::cuda {
 

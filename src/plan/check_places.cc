@@ -1,0 +1,71 @@
+// Where values lie: inside of the memory that their places say.
+#include <algorithm>
+
+#include "plan/plan_checker.h"
+#include "tensor/variable_impl.h"
+
+namespace tandem {
+
+void PlanChecker::check_place(const Place& p, const ValueInfo& info) const {
+  if (p.space >= 0) expect_index(p.space, plan_.spaces, "a value is on no device");
+  if (p.storage == Place::Storage::kNone) return;
+  expect(p.offset >= 0 && p.bytes >= bytes_of(info), "a value lies nowhere");
+  if (p.storage == Place::Storage::kHandle) {
+    expect(info.dtype == DType::kVariant && p.index >= 0 && p.index < plan_.num_handles,
+           "a list has no place");
+    return;
+  }
+  const auto element = static_cast<int64_t>(std::max<size_t>(dtype_size(info.dtype), 1));
+  expect(p.offset % element == 0, "a value lies across its elements");
+  const int64_t room = room_at(p);
+  expect(p.bytes <= room && p.offset <= room - p.bytes,
+         "a value lies outside of its memory");
+}
+
+// Bytes of what a place is a part of.
+int64_t PlanChecker::room_at(const Place& p) const {
+  switch (p.storage) {
+    case Place::Storage::kArena:
+      expect_index(p.space, plan_.spaces, "a value is on no device");
+      return plan_.spaces[at(p.space)].bytes;
+    case Place::Storage::kParameter: {
+      expect_index(p.index, g_.parameters(), "a value is in no argument");
+      const ValueRef parameter{g_.parameters()[at(p.index)], 0};
+      expect(p.space == place(parameter).space, "an argument is on two devices");
+      return bytes_of(g_.info(parameter));
+    }
+    case Place::Storage::kConstant:
+      expect_index(p.index, g_.nodes(), "a value is in no constant");
+      expect(g_.node(p.index).kind == Node::Kind::kConstant, "a value is in no constant");
+      return bytes_of(g_.node(p.index).outputs[0]);
+    case Place::Storage::kVariable: {
+      expect_index(p.index, p_.variables, "a value is in no variable");
+      const VariableImpl& v = variable_of(p_.variables[at(p.index)]);
+      return v.shape.is_known() ? checked_bytes(v.dtype, v.shape) : kMostBytes;
+    }
+    case Place::Storage::kResult: {
+      expect_index(p.index, g_.results(), "a value is in no result");
+      const ValueRef result = g_.results()[at(p.index)];
+      expect(result.defined() && p.space >= 0, "a value is in no result");
+      const Place& there = place(result);
+      expect(
+          there.storage == p.storage && there.index == p.index && there.space == p.space,
+          "a result is in two places");
+      return bytes_of(g_.info(result));
+    }
+    default:
+      return 0;
+  }
+}
+
+std::string PlanChecker::device_of(ValueRef v) const {
+  const Place& p = place(v);
+  if (p.storage == Place::Storage::kVariable) {
+    return variable_of(p_.variables[at(p.index)]).device->full_name();
+  }
+  if (p.storage == Place::Storage::kConstant) return "device:CPU:0";
+  expect(p.space >= 0, "a value is on no device");
+  return plan_.spaces[at(p.space)].device;
+}
+
+}  // namespace tandem
