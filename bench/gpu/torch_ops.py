@@ -34,7 +34,7 @@ class Ops:
         self.convolutions(*((2, 8, 16, 16, 3) if small else (128, 56, 64, 64, 3)))
         self.convolutions(*((2, 8, 16, 64, 1) if small else (128, 28, 512, 128, 1)))
         self.attention(*((1, 32, 2, 16) if small else (8, 1024, 12, 64)))
-        self.links(1 << 16 if small else 1 << 24)
+        self.links(1 << 16 if small else 1 << 26)
 
     def add(self, name, inputs, call, sets=3):
         self.table[name] = (inputs, call, sets)
@@ -118,13 +118,26 @@ class Ops:
         self.add("attention_step_bf16", inputs, step)
 
     def links(self, n):
-        def host(s):
-            x = random(s + 1, (n,), torch.float32, "cpu")
-            # The best that can be had: memory that the GPU reads itself.
-            return [x.pin_memory() if self.device == "cuda" else x]
+        def pinned(x):
+            return x.pin_memory() if self.device == "cuda" else x
 
-        self.add("copy_to_device", host, lambda x: x.to(self.device, non_blocking=True))
-        self.add("copy_to_host", lambda s: [self.random(s + 1, (n,))], lambda x: x.to("cpu"))
+        def host(s):
+            return [random(s + 1, (n,), torch.float32, "cpu")]
+
+        def gpu(s):
+            return [self.random(s + 1, (n,))]
+
+        def gpu_and_pinned(s):
+            return [*gpu(s), pinned(torch.empty(n))]
+
+        def fetch(x, out):
+            return out.copy_(x, non_blocking=True)
+
+        self.add("copy_to_device", host, lambda x: x.to(self.device))
+        self.add("copy_to_host", gpu, lambda x: x.to("cpu"))
+        # The best that can be had: memory that the GPU reads and writes itself.
+        self.add("copy_to_device_pinned", lambda s: [pinned(*host(s))], lambda x: x.to(self.device, non_blocking=True))
+        self.add("copy_to_host_pinned", gpu_and_pinned, fetch)
 
 
 def make_case(inputs, call, sets, device):
@@ -137,6 +150,8 @@ def make_case(inputs, call, sets, device):
             torch.cuda.synchronize()
 
     results = call(*all_inputs[0])
+    if device == "cuda":
+        torch.cuda.synchronize()
     results = results if isinstance(results, tuple) else (results,)
     digest = sum(float(r.detach().float().square().mean()) for r in results)
     return {"body": body, "digest": lambda: {"digest": digest}}

@@ -38,6 +38,9 @@ PyArrayObject* as_array(const nb::object& o) {
   return reinterpret_cast<PyArrayObject*>(o.ptr());
 }
 
+/// Bytes from which on an array and a tensor share memory where they can.
+constexpr size_t kWorthSharing = 4096;
+
 // A read-only array may be a view of one that can be written.
 bool never_changes(PyObject* o) {
   while (o && PyArray_Check(o)) {
@@ -165,7 +168,6 @@ Tensor from_array(PyObject* value, const ConvertOptions& options) {
   if (!array.is_valid()) throw nb::python_error();
   void* data = PyArray_DATA(as_array(array));
   const auto bytes = static_cast<size_t>(PyArray_NBYTES(as_array(array)));
-  constexpr size_t kWorthSharing = 4096;
   const bool own = array.ptr() != value;  // a copy was made already
   if (bytes >= kWorthSharing && (own || never_changes(array.ptr()))) {
     PyObject* keep = Py_NewRef(array.ptr());
@@ -198,7 +200,11 @@ nb::object to_numpy(const Tensor& tensor, bool copy) {
   npy_intp dims[kMaxRank];
   for (int i = 0; i < host.rank(); ++i) dims[i] = host.shape()[i];
   PyArray_Descr* descr = descr_of(host.dtype());
-  if (copy) {
+  // What was fetched for this call alone is the caller's; small arrays are better off in
+  // memory of their own.
+  const bool fetched =
+      host.impl() != tensor.impl() && host.impl()->bytes() >= kWorthSharing;
+  if (copy && !fetched) {
     nb::object result = nb::steal(PyArray_NewFromDescr(
         &PyArray_Type, descr, host.rank(), dims, nullptr, nullptr, 0, nullptr));
     if (!result.is_valid()) throw nb::python_error();
@@ -210,9 +216,9 @@ nb::object to_numpy(const Tensor& tensor, bool copy) {
   // An empty buffer may have no address, and null would make NumPy allocate.
   static char nothing;
   void* data = host.impl()->bytes() ? const_cast<void*>(host.host_data()) : &nothing;
-  nb::object result =
-      nb::steal(PyArray_NewFromDescr(&PyArray_Type, descr, host.rank(), dims, nullptr,
-                                     data, NPY_ARRAY_CARRAY_RO, nullptr));
+  nb::object result = nb::steal(
+      PyArray_NewFromDescr(&PyArray_Type, descr, host.rank(), dims, nullptr, data,
+                           copy ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO, nullptr));
   if (!result.is_valid()) throw nb::python_error();
   if (PyArray_SetBaseObject(as_array(result), wrap(host)) < 0) throw nb::python_error();
   return result;

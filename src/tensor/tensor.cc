@@ -192,15 +192,17 @@ Tensor make_symbolic(DType dtype, const Shape& shape, Ref<SymbolicValue> value) 
 }
 
 Tensor make_host_copy(Device& device, DType dtype, const Shape& shape, const void* data) {
-  Device& cpu = device.is_host() ? device : Runtime::get().cpu();
-  Tensor t = make_tensor(cpu, dtype, shape);
-  if (const size_t bytes = t.impl()->bytes()) std::memcpy(t.impl()->data(), data, bytes);
-  if (device.is_host()) return t;
-  if (keeps_host_value(dtype, shape)) {
-    t.impl()->host_value =
-        std::make_unique<PartialValue>(read_ints(dtype, data, shape.num_elements()));
+  if (!device.is_host()) {
+    Tensor t = copy_host_data(device, dtype, shape, data);
+    if (keeps_host_value(dtype, shape)) {
+      t.impl()->host_value =
+          std::make_unique<PartialValue>(read_ints(dtype, data, shape.num_elements()));
+    }
+    return t;
   }
-  return copy_to_device(t, device);
+  Tensor t = make_tensor(device, dtype, shape);
+  if (const size_t bytes = t.impl()->bytes()) std::memcpy(t.impl()->data(), data, bytes);
+  return t;
 }
 
 Tensor make_host_ints(std::span<const int64_t> values) {

@@ -7,6 +7,8 @@
 
 #include "base/flags.h"
 #include "device/copy.h"
+#include "device/host_source.h"
+#include "device/runtime.h"
 #include "tandem/error.h"
 #include "tensor/live_memory.h"
 #include "tensor/tensor_impl.h"
@@ -64,7 +66,9 @@ Tensor copy_to_device(const Tensor& tensor, Device& target) {
           [source = from->buffer, copy = buffer](const StreamContext&) {
             if (auto late = source->error()) copy->poison(late);
           });
-      from->buffer->add_use(done);
+      // Memory that somebody else owns is waited for before they have it back.
+      const bool was_read = from->device->is_host() && reads_host_at_once(target);
+      if (!was_read) from->buffer->add_use(done);
     }
     buffer->set_ready(done);
   }
@@ -73,6 +77,26 @@ Tensor copy_to_device(const Tensor& tensor, Device& target) {
     result.impl()->host_value = std::make_unique<PartialValue>(*from->host_value);
   }
   return result;
+}
+
+Tensor copy_host_data(Device& target, DType dtype, const Shape& shape, const void* data) {
+  if (!reads_host_at_once(target)) {
+    const Tensor host = make_tensor(Runtime::get().cpu(), dtype, shape);
+    if (const size_t bytes = host.impl()->bytes()) {
+      std::memcpy(host.impl()->data(), data, bytes);
+    }
+    return copy_to_device(host, target);
+  }
+  const auto bytes = static_cast<size_t>(checked_bytes(dtype, shape));
+  Ref<Buffer> buffer = allocate_for({"copy from the host", nullptr, dtype, &shape},
+                                    target, bytes, &target.copy_in());
+  if (bytes > 0) {
+    LeaseSet leases;
+    buffer->set_ready(enqueue_copy({&target, leases.address(buffer)},
+                                   {&Runtime::get().cpu(), const_cast<void*>(data)},
+                                   bytes, {}));
+  }
+  return make_tensor(dtype, shape, target, std::move(buffer), 0);
 }
 
 Tensor duplicate(const TensorImpl& t, Device& device) {

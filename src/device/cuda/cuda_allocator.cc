@@ -173,15 +173,16 @@ size_t CudaAllocator::release_spare() {
 }
 
 size_t CudaAllocator::trim() {
+  const size_t host = options_.trim_host ? options_.trim_host() : 0;
   std::lock_guard lock(mutex_);
-  if (!started_) return 0;
+  if (!started_) return host;
   options_.activate();
   for (Zone* zone : {small_.get(), large_.get()}) {
     zone->sweep();
     const auto pages = zone->strip(zone->strippable());
     spare_.insert(spare_.end(), pages.begin(), pages.end());
   }
-  return release_spare();
+  return release_spare() + host;
 }
 
 void CudaAllocator::out_of_memory(size_t bytes) const {

@@ -28,6 +28,8 @@ class CudaAllocator final : public Allocator {
     /// the GPU's context current.
     std::function<void()> activate;
     std::function<std::unique_ptr<PhysicalMemory>()> memory;
+    /// Gives back host memory that belongs to the GPU's; returns the bytes.
+    std::function<size_t()> trim_host = {};
   };
   explicit CudaAllocator(Options options);
 

@@ -1,13 +1,14 @@
 #include "device/cuda/cuda_device.h"
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
 #include "base/recorder.h"
 #include "device/conditional_work.h"
 #include "device/cuda/activity.h"
+#include "device/cuda/copy_team.h"
 #include "device/cuda/kernel_compiler.h"
+#include "device/host_source.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -73,7 +74,8 @@ CudaDevice::CudaDevice(Options options)
            .total = options_.memory_bytes,
            .limit = options_.request.memory_limit,
            .activate = [this] { activate(); },
-           .memory = [this] { return std::make_unique<DriverMemory>(options_.device); }}),
+           .memory = [this] { return std::make_unique<DriverMemory>(options_.device); },
+           .trim_host = [this] { return trim_pinned(); }}),
       compute_({.lane = recorder::intern(short_name() + "/compute"), .device = this}),
       copy_in_({.lane = recorder::intern(short_name() + "/copy_in"),
                 .device = this,
@@ -81,6 +83,7 @@ CudaDevice::CudaDevice(Options options)
       copy_out_({.lane = recorder::intern(short_name() + "/copy_out"), .device = this}) {
   if (is_imagined()) multiprocessors_ = options_.imagined_multiprocessors;
   ConditionalWork::offer(*this);
+  note_reads_host_at_once(*this);
   Devices& all = devices();
   std::lock_guard lock(all.mutex);
   all.list.push_back(this);
@@ -203,6 +206,7 @@ void CudaDevice::shutdown() {
   } catch (...) {
     // A lost device has nothing to finish.
   }
+  CopyTeam::end();
   shut_ = true;
 }
 
@@ -236,55 +240,6 @@ TimePoint CudaDevice::copy(Stream& stream, void* to, const void* from, size_t by
     throw;
   }
   record_copy(!target ? "D2H" : source ? "D2D" : "H2D", stream, begin, bytes);
-  return done;
-}
-
-TimePoint CudaDevice::enqueue_with(CudaStream& stream, std::byte* block,
-                                   StreamTask task) {
-  try {
-    return stream.enqueue(std::move(task));
-  } catch (...) {
-    pinned_.release(block);
-    throw;
-  }
-}
-
-TimePoint CudaDevice::copy_to_gpu(CudaStream& stream, void* to, const void* from,
-                                  size_t bytes) {
-  activate();
-  TimePoint done;
-  for (size_t at = 0; at < bytes; at += PinnedPool::kBlock) {
-    const size_t n = std::min(PinnedPool::kBlock, bytes - at);
-    std::byte* const block = pinned_.acquire();
-    std::memcpy(block, static_cast<const std::byte*>(from) + at, n);
-    done = enqueue_with(stream, block, [=](const StreamContext& context) {
-      check(driver().cuMemcpyHtoDAsync(address_of(to) + at, block, n,
-                                       static_cast<CUstream>(context.native)),
-            "copying to the GPU");
-    });
-    pinned_.lend(block, stream, done.sequence);
-  }
-  return done;
-}
-
-TimePoint CudaDevice::copy_to_host(CudaStream& stream, void* to, const void* from,
-                                   size_t bytes) {
-  activate();
-  TimePoint done;
-  for (size_t at = 0; at < bytes; at += PinnedPool::kBlock) {
-    const size_t n = std::min(PinnedPool::kBlock, bytes - at);
-    std::byte* const block = pinned_.acquire();
-    done = enqueue_with(stream, block, [=](const StreamContext& context) {
-      check(driver().cuMemcpyDtoHAsync(block, address_of(from) + at, n,
-                                       static_cast<CUstream>(context.native)),
-            "copying from the GPU");
-    });
-    pinned_.lend(block, stream, done.sequence, /*returns=*/true);
-    stream.when_done(done.sequence, [this, block, to, at, n] {
-      std::memcpy(static_cast<std::byte*>(to) + at, block, n);
-      pinned_.release(block);
-    });
-  }
   return done;
 }
 

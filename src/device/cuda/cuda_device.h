@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "device/backend.h"
 #include "device/cuda/cuda_allocator.h"
@@ -69,10 +70,13 @@ class CudaDevice final : public Device {
  private:
   void open();
   bool holds(const void* address) const { return allocator_.holds(address); }
-  /// The block goes back to the pool when the task is refused.
-  TimePoint enqueue_with(CudaStream& stream, std::byte* block, StreamTask task);
+  // staged_copies.cc
   TimePoint copy_to_gpu(CudaStream& stream, void* to, const void* from, size_t bytes);
   TimePoint copy_to_host(CudaStream& stream, void* to, const void* from, size_t bytes);
+  /// One piece from a block to the GPU, and to a block from it.
+  TimePoint send(CudaStream& stream, std::byte* block, CUdeviceptr to, size_t bytes);
+  TimePoint fetch(CudaStream& stream, std::byte* block, CUdeviceptr from, size_t bytes);
+  size_t trim_pinned();
 
   const Options options_;
   CUcontext context_ = nullptr;

@@ -1,13 +1,20 @@
 #include "device/cuda/cuda_stream.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/interrupt.h"
 #include "base/recorder.h"
+#include "device/cuda/copy_team.h"
 #include "device/cuda/cuda_device.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
+
+namespace {
+/// So many endings occupy one more thread: a wake-up takes as long as a few.
+constexpr size_t kWorthHelp = 2;
+}  // namespace
 
 void CudaStream::open() {
   check(driver().cuStreamCreate(&native_, CU_STREAM_NON_BLOCKING), "making a stream");
@@ -106,13 +113,16 @@ bool CudaStream::finished(CUresult result) {
   return true;
 }
 
-void CudaStream::advance(uint64_t sequence) {
-  while (!endings_.empty() && endings_.front().sequence <= sequence) {
-    endings_.front().done();
-    endings_.pop_front();
-  }
-  if (completed_.load(std::memory_order_relaxed) < sequence) {
-    completed_.store(sequence, std::memory_order_release);
+void CudaStream::reach(uint64_t sequence) {
+  reached_ = std::max(reached_, sequence);
+  settle();
+}
+
+void CudaStream::settle() {
+  uint64_t passed = reached_;
+  if (!endings_.empty()) passed = std::min(passed, endings_.front().sequence - 1);
+  if (completed_.load(std::memory_order_relaxed) < passed) {
+    completed_.store(passed, std::memory_order_release);
   }
 }
 
@@ -121,7 +131,7 @@ void CudaStream::retire() {
     const Recorded r = recorded_.front();
     recorded_.pop_front();
     idle_.push_back(r.event);
-    advance(r.sequence);
+    reach(r.sequence);
   }
 }
 
@@ -129,38 +139,68 @@ bool CudaStream::passed(uint64_t sequence) {
   if (has_passed(sequence) || closed_) return true;
   if (!native_) return true;  // no work was ever given
   const bool usable = options_.device->enter();
-  std::lock_guard lock(mutex_);
-  if (!usable) advance(submitted_.load(std::memory_order_acquire));
-  if (!has_passed(sequence)) retire();
-  if (has_passed(sequence)) return true;
-  if (!recorded_.empty() && recorded_.back().sequence >= sequence) return false;
-  const uint64_t covered = submitted_.load(std::memory_order_acquire);
-  if (finished(driver().cuStreamQuery(native_))) advance(covered);
+  Lock lock(mutex_);
+  if (!usable) reach(submitted_.load(std::memory_order_acquire));
+  if (reached_ < sequence) retire();
+  if (reached_ < sequence &&
+      (recorded_.empty() || recorded_.back().sequence < sequence)) {
+    const uint64_t covered = submitted_.load(std::memory_order_acquire);
+    if (finished(driver().cuStreamQuery(native_))) reach(covered);
+  }
+  while (run_ending(lock, sequence)) {
+  }
   return has_passed(sequence);
 }
 
-void CudaStream::wait_quietly(uint64_t sequence) {
-  if (has_passed(sequence) || closed_ || !native_) return;
-  const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
+void CudaStream::await(Lock& lock, uint64_t sequence) {
   const bool usable = options_.device->enter();
-  std::unique_lock lock(mutex_);
-  while (!has_passed(sequence)) {
+  while (reached_ < sequence) {
     const CUevent event = usable ? event_for(sequence) : nullptr;
     if (!event) {  // the device is lost: nothing will ever finish
-      advance(submitted_.load(std::memory_order_acquire));
-      break;
+      reach(submitted_.load(std::memory_order_acquire));
+      return;
     }
     lock.unlock();
     const CUresult result = driver().cuEventSynchronize(event);
     lock.lock();
     if (result != CUDA_SUCCESS) {
       finished(result);
-      advance(submitted_.load(std::memory_order_acquire));
+      reach(submitted_.load(std::memory_order_acquire));
     } else {
       retire();
     }
   }
-  lock.unlock();
+}
+
+void CudaStream::wait_for_gpu(uint64_t sequence) {
+  if (has_passed(sequence) || closed_ || !native_) return;
+  Lock lock(mutex_);
+  await(lock, sequence);
+}
+
+void CudaStream::cover(uint64_t sequence) {
+  if (has_passed(sequence) || closed_ || !options_.device->enter()) return;
+  std::lock_guard lock(mutex_);
+  event_for(sequence);
+}
+
+void CudaStream::wait_quietly(uint64_t sequence) {
+  if (has_passed(sequence) || closed_ || !native_) return;
+  const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
+  size_t helpers = 0;
+  {
+    Lock lock(mutex_);
+    const auto next = next_ending(sequence);
+    for (auto e = next; e != endings_.end() && e->sequence <= sequence; ++e) ++helpers;
+    helpers /= kWorthHelp;
+    // They are called when there is something for them to do.
+    if (helpers) await(lock, next->sequence);
+  }
+  if (helpers) {
+    CopyTeam::get().run(helpers, [&](bool helping) { finish(sequence, helping); });
+  } else {
+    finish(sequence, false);
+  }
   if (begin) {
     recorder::record(recorder::Kind::kWait, "wait", options_.lane, begin,
                      recorder::now_ns(), 0);
@@ -174,12 +214,6 @@ void CudaStream::wait_or_interrupt(uint64_t sequence) {
   wait_quietly(sequence);
 }
 
-void CudaStream::cover(uint64_t sequence) {
-  if (has_passed(sequence) || closed_ || !options_.device->enter()) return;
-  std::lock_guard lock(mutex_);
-  event_for(sequence);
-}
-
 void CudaStream::host_wait(uint64_t sequence) {
   if (!options_.reports) {
     wait_quietly(sequence);
@@ -187,18 +221,6 @@ void CudaStream::host_wait(uint64_t sequence) {
   }
   wait_or_interrupt(sequence);
   options_.device->throw_reported();
-}
-
-void CudaStream::when_done(uint64_t sequence, std::function<void()> done) {
-  std::lock_guard lock(mutex_);
-  if (has_passed(sequence)) {
-    done();
-    return;
-  }
-  // Several threads may come in another order than their numbers.
-  auto at = endings_.end();
-  while (at != endings_.begin() && std::prev(at)->sequence > sequence) --at;
-  endings_.insert(at, {sequence, std::move(done)});
 }
 
 std::exception_ptr CudaStream::take_error() {

@@ -1,12 +1,15 @@
 // CudaStream: a native stream. Tasks run at once on the caller and enqueue work; events
 // are recorded only when somebody waits for a point that none covers yet. What must
 // happen on the host once work is done (the last step of a copy to pageable memory) is
-// done by whoever first sees that it is done. Owned by its device; any thread.
+// done by whoever first sees that it is done, and where it is much by several threads.
+// Owned by its device; any thread.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <vector>
 
@@ -53,11 +56,20 @@ class CudaStream final : public Stream {
   void wait_or_interrupt(uint64_t sequence);
   /// Sees to it that passed() can tell this point from later ones.
   void cover(uint64_t sequence);
+  /// Waits for the GPU's part of the work alone.
+  void wait_for_gpu(uint64_t sequence);
+  /// Does the host's part of work that is over on the GPU, as far as there is some; false
+  /// when there was none.
+  bool help();
   /// Calls `done` on some thread once the work up to `sequence` is finished, before
-  /// anybody is told so.
+  /// anybody is told so. It must not throw.
   void when_done(uint64_t sequence, std::function<void()> done);
   /// Keeps the first error.
   void fail(std::exception_ptr error);
+  /// Whether it is known to have passed: asks nobody.
+  bool has_passed(uint64_t sequence) const {
+    return completed_.load(std::memory_order_acquire) >= sequence;
+  }
   CUstream native() const { return native_; }
   StreamContext context(CUstream native) const;
 
@@ -70,16 +82,27 @@ class CudaStream final : public Stream {
   struct Ending {
     uint64_t sequence;
     std::function<void()> done;
+    bool taken = false;  // somebody is about it
   };
-  bool has_passed(uint64_t sequence) const {
-    return completed_.load(std::memory_order_acquire) >= sequence;
-  }
+  using Lock = std::unique_lock<std::mutex>;
   /// The first event at or after `sequence`, recorded now if there is none. Locked.
   CUevent event_for(uint64_t sequence);
   /// Looks which events have come to pass. Locked.
   void retire();
-  /// Runs the endings up to `sequence`, then lets it pass. Locked.
-  void advance(uint64_t sequence);
+  /// The GPU has finished its work up to `sequence`. Locked.
+  void reach(uint64_t sequence);
+  /// Lets pass what the GPU has reached, up to the first ending. Locked.
+  void settle();
+  /// Waits until the GPU has reached `sequence`. Locked; unlocks meanwhile.
+  void await(Lock& lock, uint64_t sequence);
+  /// The first ending up to `sequence` that nobody is about. Locked.
+  std::list<Ending>::iterator next_ending(uint64_t sequence);
+  /// Runs one up to `sequence` that the GPU has reached; false: there is none. Locked;
+  /// unlocks meanwhile.
+  bool run_ending(Lock& lock, uint64_t sequence);
+  /// Runs endings up to `sequence` until there are none left for this thread; one that
+  /// does not help waits for those of others, too.
+  void finish(uint64_t sequence, bool helping);
   /// What a driver call on the stream returned: true when the work is finished (or the
   /// device is lost, when nothing will ever finish).
   bool finished(CUresult result);
@@ -91,9 +114,11 @@ class CudaStream final : public Stream {
   std::atomic<bool> closed_{false};
 
   std::mutex mutex_;  // guards what follows
+  std::condition_variable ended_;
+  uint64_t reached_ = 0;  // by the GPU
   std::deque<Recorded> recorded_;
   std::vector<CUevent> idle_;
-  std::deque<Ending> endings_;
+  std::list<Ending> endings_;  // by sequence
   std::exception_ptr error_;
 };
 

@@ -4,6 +4,7 @@
 // thread.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -16,17 +17,24 @@ namespace tandem::cuda {
 
 class PinnedPool {
  public:
-  static constexpr size_t kBlock = 4 << 20;
-  static constexpr size_t kBlocks = 8;
+  static constexpr size_t kBlock = 1 << 20;
+  static constexpr size_t kBlocks = 32;
 
-  /// A block that nobody uses.
+  /// A block that nobody uses. Waits for one.
   std::byte* acquire();
+  /// The same; null where it would have to wait.
+  std::byte* try_acquire();
+  /// Sleeps for a moment, or until a block comes back.
+  void nap(std::chrono::microseconds most);
   /// The block is on its way in work of `stream` up to `sequence`, and free afterwards;
   /// or, when `returns`, once its user has taken its contents and called release().
   void lend(std::byte* block, CudaStream& stream, uint64_t sequence,
             bool returns = false);
   /// Nobody uses the block any more.
   void release(std::byte* block);
+  /// Gives the blocks back that nobody uses; returns their bytes. The device's context is
+  /// current.
+  size_t trim();
 
  private:
   struct Lent {
@@ -35,6 +43,11 @@ class PinnedPool {
     uint64_t sequence;
     bool returns;
   };
+  /// A block that is known to be free, or null. Locked.
+  std::byte* take_free();
+  /// Locked; unlocks meanwhile. Null when there are all, or no memory for more.
+  std::byte* make(std::unique_lock<std::mutex>& lock);
+
   std::mutex mutex_;
   std::condition_variable idle_changed_;
   std::vector<std::byte*> idle_;

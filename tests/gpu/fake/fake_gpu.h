@@ -46,6 +46,8 @@ void report(int64_t value);
 /// Memory of the GPU that is mapped or allocated, in bytes; and the most that there is.
 size_t memory_in_use();
 void set_memory(size_t bytes);
+/// The host's memory that is page-locked, in bytes.
+size_t page_locked();
 /// A captured graph's kernels that come after others, as "NAME < NAME,NAME", in the order
 /// of capture: of the graph that was instantiated last.
 /// A conditional node is a "while" or "switch", and its bodies' lines follow it,

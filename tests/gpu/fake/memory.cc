@@ -22,6 +22,11 @@ std::map<CUdeviceptr, size_t>& reservations() {
   return *all;
 }
 
+std::map<CUdeviceptr, size_t>& page_locked_ranges() {
+  static auto* const all = new std::map<CUdeviceptr, size_t>;
+  return *all;
+}
+
 bool within(const std::map<CUdeviceptr, size_t>& ranges, CUdeviceptr at) {
   const auto next = ranges.upper_bound(at);
   return next != ranges.begin() && at < std::prev(next)->first + std::prev(next)->second;
@@ -111,9 +116,13 @@ CUresult cuMemFree(CUdeviceptr at) {
 CUresult cuMemHostAlloc(void** at, size_t bytes, unsigned flags) {
   *at = std::calloc(1, bytes);
   if (flags & CU_MEMHOSTALLOC_DEVICEMAP) mapped() = *at;
+  const Lock lock(mutex());
+  page_locked_ranges()[reinterpret_cast<CUdeviceptr>(*at)] = bytes;
   return CUDA_SUCCESS;
 }
 CUresult cuMemFreeHost(void* at) {
+  const Lock lock(mutex());
+  page_locked_ranges().erase(reinterpret_cast<CUdeviceptr>(at));
   std::free(at);
   return CUDA_SUCCESS;
 }
@@ -134,6 +143,12 @@ bool is_gpu_memory(const void* at) {
 size_t memory_in_use() {
   const Lock lock(mutex());
   return state().in_use;
+}
+size_t page_locked() {
+  const Lock lock(mutex());
+  size_t bytes = 0;
+  for (const auto& [at, size] : page_locked_ranges()) bytes += size;
+  return bytes;
 }
 void report(int64_t value) {
   *static_cast<tandem::cuda::Report*>(mapped()) = {.code = 1, .value = value};
