@@ -1,6 +1,7 @@
 // What a native device offers while it records work (Stream::capture): steps that come
-// after some of those before instead of after all of them, and copies whose addresses may
-// change from launch to launch. The session of a recording is the thread's current one
+// after some of those before instead of after all of them, and addresses that may change
+// from launch to launch: those of copies, and those that kernels are given as operands
+// (device/operand_address.h). The session of a recording is the thread's current one
 // while the recorded task runs; it ends with it.
 #pragma once
 
@@ -54,6 +55,16 @@ class CapturedCopies {
 
  protected:
   ~CapturedCopies() = default;
+};
+
+/// The same for operands. Those of a recording have to be told before its first launch.
+class CapturedOperands {
+ public:
+  /// From the next launch on.
+  virtual void set_operand(int32_t number, void* address) = 0;
+
+ protected:
+  ~CapturedOperands() = default;
 };
 
 }  // namespace tandem

@@ -101,6 +101,14 @@ void explain_into(const PlannedGraph& planned, int indent, std::string& text) {
     text += fmt::format("{}  exceeds the limit of {} by {}\n", pad,
                         short_device(p.over_device), bytes_text(p.over_limit));
   }
+  std::vector<char> is_step(g.nodes().size(), 0);
+  for (const PlanStep& s : p.steps) is_step[static_cast<size_t>(s.node)] = 1;
+  for (size_t i = 0; i < is_step.size(); ++i) {
+    const Node& n = g.node(static_cast<int32_t>(i));
+    if (n.kind != Node::Kind::kCopy || is_step[i]) continue;
+    text += fmt::format("{}  in place: {} {} ({})\n", pad, n.name,
+                        bytes_text(p.places[i][0].bytes), p.reasons[i]);
+  }
   text += fmt::format("{}  copies between devices: {} ({})\n", pad, p.copies,
                       bytes_text(p.copy_bytes));
   for (size_t k = 0; k < p.steps.size(); ++k) {

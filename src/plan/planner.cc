@@ -39,6 +39,7 @@ std::shared_ptr<const PlannedGraph> Planner::run() {
   plan_children(*made);
   find_unmeasured(*made, collected.builds());
   choose_kernels(*made);
+  bind_operands(*made);
   made->builds = collected.builds();
   find_waits();
   place_values();

@@ -4,11 +4,14 @@
 
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "plan/assignment.h"
 #include "plan/kernel_choice.h"
+#include "plan/operands.h"
 #include "plan/order.h"
 #include "plan/plan.h"
 #include "plan/side_lanes.h"
@@ -50,6 +53,20 @@ class Planner {
   void find_unmeasured(PlannedGraph& made, const KernelBuilds& builds);
   void choose_kernel_of(size_t step, PlannedGraph& made);
   void choose_kernels(PlannedGraph& made);
+  // Arguments and results that need no memory of the plan.
+  struct Operand {
+    ValueRef value;  // that others read: the copy of an argument, or what is given out
+    int32_t copy = -1;
+    bool result = false;
+    Device* device = nullptr;
+  };
+  void find_readers();
+  std::string refuses_operands(int32_t i, const Device& device,
+                               const PlannedGraph& made) const;
+  std::optional<Operand> operand_of(int32_t copy) const;
+  Binding bind_operand(const Operand& operand, const PlannedGraph& made) const;
+  void bind_operands(PlannedGraph& made);
+  void drop_steps(PlannedGraph& made);
   // Steps that a node waits for; nodes without work pass theirs on.
   const std::vector<int32_t>& steps_before(int32_t i);
   void find_waits();
@@ -86,6 +103,7 @@ class Planner {
   std::vector<char> known_;
   std::vector<std::vector<int32_t>> clock_;
   std::vector<int32_t> position_;
+  std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> readers_;
   std::vector<int64_t> workspaces_;
   std::vector<int32_t> workspace_step_;
   std::vector<KernelTrials> trials_;  // by step, until its kernel is chosen

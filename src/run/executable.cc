@@ -71,6 +71,9 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places
     parameters.push_back(t->address(leases));
   }
   if (has_async_) f.arguments.assign(arguments.begin(), arguments.end());
+  if (!bound_parameters_.empty()) {
+    align_arguments(f, {parameters.data(), parameters.size()}, leases);
+  }
 
   std::optional<VariableHold> hold;
   const auto mode =

@@ -56,6 +56,10 @@ class Executable {
   int64_t launches(const std::string& device) const;
   /// What came to light when it ran, a line each; empty: nothing.
   std::string describe() const;
+  /// Arguments that could have been reached in place but for their address.
+  int64_t moved_arguments() const {
+    return moved_arguments_.load(std::memory_order_relaxed);
+  }
   /// Bytes of memory that its frames hold on a device now.
   int64_t frame_bytes(const std::string& device) const;
 
@@ -101,6 +105,15 @@ class Executable {
   TimePoint run_one_by_one(Frame& frame, const Segment& segment, Stream& stream);
   void forget_captured(Frame& frame);
   void patch_copies(Frame& frame, size_t segment);
+  /// Waits for what an argument's memory waits for, and takes over its error.
+  static void await_argument(Frame& frame, size_t number, Device& device);
+  void await_operands(Frame& frame, const Segment& segment);
+  void tell_operands(Frame& frame, size_t segment, Stream& stream);
+  void set_operands(Frame& frame, const Segment& segment,
+                    std::span<void* const> addresses) const;
+  void record(Frame& frame, size_t segment, Stream& stream);
+  /// Of a call whose arguments are not all where recorded kernels can reach them.
+  void align_arguments(Frame& frame, std::span<void*> parameters, LeaseSet& leases);
   std::vector<std::vector<int32_t>> step_order(const Frame& frame,
                                                const Segment& segment) const;
   void run_on_stream(Frame& frame, const Segment& segment, const StreamContext& context);
@@ -164,6 +177,9 @@ class Executable {
   /// Variables that one kernel writes at one place of its program, in its order;
   /// children's included.
   std::vector<std::vector<size_t>> updates_;
+  /// By parameter: kernels reach it where the caller has it. Empty: none.
+  std::vector<char> bound_parameters_;
+  std::atomic<int64_t> moved_arguments_{0};
   std::vector<int32_t> step_of_result_;  // segment that makes it; -1: none
   bool has_async_ = false;
   /// The native device on whose streams all its asynchronous work is, that of sub-graphs

@@ -123,11 +123,17 @@ class ExecutableBuilder {
         e_.arena_spaces_.push_back(p.space);
         break;
       case Place::Storage::kParameter:
-        e_.parameter_patches_[idx(p.index)].push_back({at, p.offset + shift});
+      case Place::Storage::kResult: {
+        const bool result = p.storage == Place::Storage::kResult;
+        if (kernel && !e_.spaces_[idx(p.space)]->is_host()) {
+          operands_.push_back(
+              {{result, idx(p.index)}, e_.steps_.size(), at, p.offset + shift});
+          break;
+        }
+        auto& patches = result ? e_.result_patches_ : e_.parameter_patches_;
+        patches[idx(p.index)].push_back({at, p.offset + shift});
         break;
-      case Place::Storage::kResult:
-        e_.result_patches_[idx(p.index)].push_back({at, p.offset + shift});
-        break;
+      }
       case Place::Storage::kVariable:
         add_variable_patch(idx(p.index), at, p.offset, kernel);
         break;
@@ -374,15 +380,46 @@ class ExecutableBuilder {
     }
     for (const auto& child : e_.children_) e_.has_async_ |= child->has_async_;
     find_stream_devices();
+    place_operands(segment_of);
     for (ValueRef v : g_.results()) {
       int32_t made_by = -1;
-      for (size_t k = 0; v.defined() && k < e_.steps_.size(); ++k) {
-        if (e_.steps_[k].node != v.node) continue;
+      const Place* const p =
+          v.defined() ? &plan_.places[idx(v.node)][idx(v.output)] : nullptr;
+      for (size_t k = 0; p && k < e_.steps_.size(); ++k) {
+        if (!makes(e_.steps_[k], v, *p)) continue;
         const auto segment = segment_of[k];
         const Executable::Segment& by = e_.segments_[segment];
         if (!by.host && !by.side) made_by = static_cast<int32_t>(segment);
       }
       e_.step_of_result_.push_back(made_by);
+    }
+  }
+
+  // A step that makes a result: also one whose output is the result's memory.
+  bool makes(const Executable::Step& s, ValueRef v, const Place& p) const {
+    if (s.node == v.node) return true;
+    const auto& places = plan_.places[idx(s.node)];
+    return p.storage == Place::Storage::kResult &&
+           std::any_of(places.begin(), places.end(), [&](const Place& own) {
+             return own.storage == p.storage && own.index == p.index;
+           });
+  }
+
+  // Gives the places of operands to the segments of their steps.
+  void place_operands(const std::vector<size_t>& segment_of) {
+    using Operand = Executable::Segment::Operand;
+    for (const OperandPlace& o : operands_) {
+      Executable::Segment& segment = e_.segments_[segment_of[o.step]];
+      auto& all = segment.operands;
+      const auto known = std::find_if(all.begin(), all.end(), [&](const Operand& a) {
+        return a.result == o.operand.result && a.number == o.operand.number;
+      });
+      segment.operand_slots.push_back(
+          {o.slot, static_cast<size_t>(known - all.begin()), o.offset});
+      if (known == all.end()) all.push_back(o.operand);
+      if (o.operand.result) continue;
+      e_.bound_parameters_.resize(g_.parameters().size(), 0);
+      e_.bound_parameters_[o.operand.number] = 1;
     }
   }
 
@@ -469,6 +506,13 @@ class ExecutableBuilder {
   Executable& e_;
   const Graph& g_;
   const Plan& plan_;
+  /// A place in the table that a kernel of a device finds an argument or result in.
+  struct OperandPlace {
+    Executable::Segment::Operand operand;
+    size_t step, slot;
+    int64_t offset;
+  };
+  std::vector<OperandPlace> operands_;
   std::vector<int64_t> shifts_;       // by space
   std::vector<int32_t> first_child_;  // by node
 };

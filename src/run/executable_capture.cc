@@ -25,9 +25,7 @@ std::string Executable::capture(Frame& f, size_t s, Stream& stream) {
   };
   forget();
   try {
-    f.captured[s] = stream.capture([this, &f, &segment](const StreamContext& context) {
-      run_on_stream(f, segment, context);
-    });
+    record(f, s, stream);
     return {};
   } catch (const Error& e) {
     if (!segment.conditional) throw;

@@ -83,6 +83,8 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() {
   f->given.resize(result_patches_.size());
   f->done.resize(segments_.size());
   f->captured.resize(segments_.size());
+  f->rebound.resize(segments_.size());
+  for (const Segment& s : segments_) f->told.emplace_back(s.operands.size(), nullptr);
   f->lane_end.resize(plan_.lanes.size() + 1);
   for (const auto& child : children_) {
     f->children.push_back(child->make_frame());
@@ -175,17 +177,29 @@ void Executable::wait_quietly(const Frame& frame) const {
 }
 
 void Executable::bind(Frame& f, const Values& values) {
-  const auto apply = [&f](const std::vector<std::vector<Patch>>& patches,
-                          std::span<void* const> given, std::vector<void*>& bound) {
+  bool moved = false;
+  const auto apply = [&f, &moved](const std::vector<std::vector<Patch>>& patches,
+                                  std::span<void* const> given,
+                                  std::vector<void*>& bound) {
     for (size_t i = 0; i < given.size(); ++i) {
       if (given[i] == bound[i]) continue;
       bound[i] = given[i];
+      moved = true;
       for (const Patch& p : patches[i]) f.table[p.slot] = plus(given[i], p.offset);
     }
   };
   apply(parameter_patches_, values.parameters, f.parameters);
   apply(result_patches_, values.results, f.results);
   apply(variable_patches_, values.variables, f.variables);
+  if (!inside_ || !moved) return;
+  // Part of a conditional node: what it is given stays where it is.
+  for (const Segment& s : segments_) {
+    SmallVec<void*, 16> addresses;
+    for (const Segment::Operand& o : s.operands) {
+      addresses.push_back(o.result ? f.results[o.number] : f.parameters[o.number]);
+    }
+    set_operands(f, s, {addresses.data(), addresses.size()});
+  }
 }
 
 // Looking at every variable costs more than a small step. Nothing has changed when nobody

@@ -2,6 +2,7 @@
 // per call that is under way. Internal to run/executable*.cc.
 #pragma once
 
+#include "device/capture_session.h"
 #include "run/executable.h"
 #include "tensor/variable_lock.h"
 
@@ -50,6 +51,19 @@ struct Executable::Segment {
   bool apart = false;        // a step that cannot be captured
   bool conditional = false;  // has such steps
   std::vector<size_t> waits;  // segments of other lanes
+  /// Arguments and results that its kernels reach where the caller has them. Their places
+  /// in the table are in the hands of the lane: see run/executable_operands.cc.
+  struct Operand {
+    bool result = false;
+    size_t number = 0;
+  };
+  struct OperandSlot {
+    size_t slot = 0;
+    size_t operand = 0;
+    int64_t offset = 0;
+  };
+  std::vector<Operand> operands;
+  std::vector<OperandSlot> operand_slots;
 };
 
 /// What comes from outside: addresses on the devices of the values, and lists.
@@ -81,6 +95,10 @@ struct Executable::Frame {
     void *to, *from;
   };
   std::vector<CapturedCopy> copies;
+  /// By segment: who changes the operands of captured work (null: the table is changed),
+  /// and the addresses that they have there now.
+  std::vector<CapturedOperands*> rebound;
+  std::vector<std::vector<void*>> told;
   /// By lane, as far as given out; the last one: of sub-graphs nobody has waited for.
   std::vector<TimePoint> lane_end;
   std::vector<TimePoint> previous_end;  // the same of the call before

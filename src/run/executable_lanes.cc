@@ -65,13 +65,17 @@ void Executable::launch_segment(Frame& f, size_t s) {
   wait_before(f, segment, stream);
   if (segment.conditional) bind_conditionals(f, segment);
   patch_copies(f, s);
+  const bool operands = !segment.operands.empty();
+  if (operands) await_operands(f, segment);
   if (one_by_one(*lanes_[idx(segment.lane)])) {
+    if (operands) tell_operands(f, s, stream);
     f.done[s] = f.lane_end[idx(segment.lane)] = run_one_by_one(f, segment, stream);
     return;
   }
   const bool failed = f.failed.load(std::memory_order_acquire);
   std::string unfit;  // why it could not be recorded
   if (is_captured(segment) && !f.captured[s] && !failed) unfit = capture(f, s, stream);
+  if (operands) tell_operands(f, s, stream);
   if (f.captured[s] && !failed) {
     const ranges::Range range("captured step");
     try {
@@ -113,6 +117,7 @@ TimePoint Executable::run_one_by_one(Frame& f, const Segment& segment, Stream& s
 
 void Executable::forget_captured(Frame& f) {
   for (auto& c : f.captured) c.reset();
+  std::fill(f.rebound.begin(), f.rebound.end(), nullptr);
   f.copies.clear();
 }
 
@@ -123,14 +128,9 @@ void Executable::patch_copies(Frame& f, size_t s) {
     const Step& step = steps_[k];
     if (step.kind != Step::Kind::kCopy) continue;
     const Place& source = place(graph_.node(step.node).inputs[0]);
-    if (source.storage != Place::Storage::kParameter ||
-        idx(source.index) >= f.arguments.size()) {
-      continue;
+    if (source.storage == Place::Storage::kParameter) {
+      await_argument(f, idx(source.index), *step.device);
     }
-    const TensorImpl* t = f.arguments[idx(source.index)].impl();
-    if (!t || !t->buffer) continue;
-    step.device->compute().wait(t->buffer->ready());
-    if (auto e = t->buffer->error()) f.fail(e);
   }
   if (!f.captured[s]) return;
   for (Frame::CapturedCopy& c : f.copies) {

@@ -531,6 +531,9 @@ std::string GraphFunction::explain() const {
       text += fmt::format("  captured launches on {}: {}\n", d->short_name(), n);
     }
   }
+  if (const int64_t n = c.plans->running().moved_arguments()) {
+    text += fmt::format("  arguments at odd addresses, copied first: {}\n", n);
+  }
   if (!c.whole) {
     text += "sizes that depend on data cut the plan here:\n" + c.boundary->describe();
     text += c.rest->explain();

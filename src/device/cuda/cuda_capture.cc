@@ -6,6 +6,7 @@
 #include "base/recorder.h"
 #include "device/capture_session.h"
 #include "device/cuda/activity.h"
+#include "device/cuda/bound_nodes.h"
 #include "device/cuda/captured_nodes.h"
 #include "device/cuda/copy_kernel.h"
 #include "device/cuda/cuda_device.h"
@@ -33,12 +34,15 @@ struct Recording {
 
 }  // namespace
 
-class CudaCaptured final : public Captured, public CapturedCopies {
+class CudaCaptured final : public Captured,
+                           public CapturedCopies,
+                           public CapturedOperands {
  public:
   /// What the session has recorded.
   struct Recorded {
     CUgraph graph = nullptr;
     std::vector<CopyNode> copies;
+    BoundNodes bound;
     std::vector<CapturedStep> steps;
     bool conditional = false, loops = false;
   };
@@ -49,6 +53,7 @@ class CudaCaptured final : public Captured, public CapturedCopies {
         conditional_(recorded.conditional),
         loops_(recorded.loops),
         copies_(std::move(recorded.copies)),
+        bound_(std::move(recorded.bound)),
         steps_(std::move(recorded.steps)) {
     if (const CUresult made = driver().cuGraphInstantiate(&exec_, graph_, 0)) {
       driver().cuGraphDestroy(graph_);
@@ -65,6 +70,10 @@ class CudaCaptured final : public Captured, public CapturedCopies {
   TimePoint launch() override {
     const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
     if (begin) name_nodes();
+    if (!bound_.empty()) {
+      device_.activate();
+      bound_.tell(exec_);
+    }
     const TimePoint point = stream_.enqueue([this](const StreamContext& context) {
       check(driver().cuGraphLaunch(exec_, static_cast<CUstream>(context.native)),
             "launching a captured step");
@@ -84,6 +93,9 @@ class CudaCaptured final : public Captured, public CapturedCopies {
     device_.activate();
     tell(copy);
   }
+  void set_operand(int32_t number, void* address) override {
+    bound_.set(number, address);
+  }
 
  private:
   void tell(CopyNode& copy) {
@@ -97,6 +109,11 @@ class CudaCaptured final : public Captured, public CapturedCopies {
     params.kernelParams = arguments;
     check(driver().cuGraphExecKernelNodeSetParams(exec_, copy.node, &params),
           "giving a captured copy its addresses");
+  }
+
+  void tell_all() {
+    for (CopyNode& copy : copies_) tell(copy);
+    bound_.tell_all(exec_);
   }
 
   /// Tells a recording of the GPU's work which nodes are which steps. Nodes of the
@@ -123,12 +140,12 @@ class CudaCaptured final : public Captured, public CapturedCopies {
         names_ = {};
         if (!exec_)
           check(driver().cuGraphInstantiate(&exec_, graph_, 0), "making a captured step");
-        for (CopyNode& copy : copies_) tell(copy);
+        tell_all();
         return;
       }
       const CUgraphExec before = std::exchange(exec_, fresh);
       if (before) driver().cuGraphExecDestroy(before);
-      for (CopyNode& copy : copies_) tell(copy);
+      tell_all();
     }
     recording.add_nodes(names_);
     named_in_ = number;
@@ -141,6 +158,7 @@ class CudaCaptured final : public Captured, public CapturedCopies {
   const bool conditional_;  // has conditional nodes
   const bool loops_;        // and loops among them
   std::vector<CopyNode> copies_;
+  BoundNodes bound_;
   std::vector<CapturedStep> steps_;
   NumberedNodes names_;    // of the executable graph's nodes, once somebody asked
   uint32_t named_in_ = 0;  // the recording that knows them
@@ -163,6 +181,7 @@ std::unique_ptr<Captured> CudaStream::capture(
     const StreamContext recording = context(r.stream);
     CudaSession session(device, recording);
     const ProgrammaticLaunches launches(true);
+    const BoundNodes::Recording noted(&recorded.bound);
     task(recording);
     recorded.copies = session.copies();
     recorded.conditional = session.conditional();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/flags.h"
+#include "device/cuda/bound_nodes.h"
 #include "device/cuda/conditional_kernels.h"
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/launch.h"
@@ -162,6 +163,8 @@ void CudaSession::record_body(CUgraph body, FnRef<void(CudaSession&)> task) {
   context.native = recording.stream;
   {
     const ProgrammaticLaunches early(env_bool("TANDEM_PROGRAMMATIC_BODIES", false));
+    // Nodes inside cannot be told other addresses: plans give them none.
+    const BoundNodes::Recording unnoted(nullptr);
     CudaSession inner(device_, context);
     task(inner);
     keep_steps(inner);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/flags.h"
+#include "device/cuda/bound_nodes.h"
 #include "device/cuda/cuda_device.h"
+#include "tandem/error.h"
 
 namespace tandem::cuda {
 
@@ -15,6 +17,18 @@ constexpr int kFirstArch = 90;
 bool switched_on() {
   static const bool on = env_bool("TANDEM_PROGRAMMATIC_LAUNCH", true);
   return on;
+}
+
+/// The node that a launch on a recording stream has just made.
+CUgraphNode last_node(CUstream stream) {
+  CUstreamCaptureStatus status{};
+  const CUgraphNode* nodes = nullptr;
+  size_t count = 0;
+  check(driver().cuStreamGetCaptureInfo(stream, &status, nullptr, nullptr, &nodes,
+                                        nullptr, &count),
+        "looking at captured work");
+  if (count != 1) throw InternalError("a captured kernel has no node of its own");
+  return nodes[0];
 }
 
 /// Only kernels can be overlapped with: copies and fills say when they are over.
@@ -43,10 +57,16 @@ ProgrammaticLaunches::~ProgrammaticLaunches() { t_allowed = outer_; }
 
 void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction function,
                    const LaunchShape& s, void** arguments) {
-  if (!t_allowed || !s.early || device.arch() < kFirstArch || !after_kernels(stream)) {
+  // What is told other addresses later is a plain launch: there is much to be gained by
+  // that, and little by an early start.
+  BoundNodes* const bound = BoundNodes::current();
+  const bool has_operands = bound && bound->finds({function, s, arguments});
+  if (has_operands || !t_allowed || !s.early || device.arch() < kFirstArch ||
+      !after_kernels(stream)) {
     check(driver().cuLaunchKernel(function, s.x, s.y, s.z, s.threads, s.threads_y, 1,
                                   s.shared, stream, arguments, nullptr),
           "launching a kernel");
+    if (has_operands) bound->note(last_node(stream));
     return;
   }
   CUlaunchAttribute early{};

@@ -2,6 +2,7 @@
 #include "device/measured_with.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/measured_on.h"
+#include "op/fixed_addresses.h"
 
 namespace tandem::cuda {
 
@@ -9,6 +10,20 @@ void Kernels::add(Kernel kernel) {
   kernel.platform = cuda_platform();
   list_.push_back(std::move(kernel));
 }
+
+namespace {
+
+// Kernels that call NVIDIA's libraries keep the addresses that they were recorded with.
+void add_library(Kernels& kernels, void (*family)(Kernels&)) {
+  Kernels own;
+  family(own);
+  for (Kernel& kernel : own.take()) {
+    mark_fixed_addresses(kernel.id);
+    kernels.add(std::move(kernel));
+  }
+}
+
+}  // namespace
 
 }  // namespace tandem::cuda
 
@@ -21,18 +36,19 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_attention(kernels);
   register_batch_norm(kernels);  // before norm: the default where it fits
   register_blocks(kernels);
-  register_conv_product(kernels);  // defaults where they fit, in this order
-  register_cudnn_conv(kernels);
+  add_library(kernels, register_conv_product);  // defaults where they fit, in this order
+  add_library(kernels, register_cudnn_conv);
   register_check_numerics(kernels);
   register_conv(kernels);
   register_count(kernels);
   register_cross(kernels);
   register_cross_entropy(kernels);
   register_ctc(kernels);
-  register_cudnn_attention(kernels);  // after attention: measured, never the default
+  add_library(kernels,
+              register_cudnn_attention);  // after attention: measured, never the default
   register_diag(kernels);
   register_elementwise(kernels);
-  register_fourier(kernels);
+  add_library(kernels, register_fourier);
   register_fused(kernels);
   register_gather(kernels);
   register_image_box(kernels);
@@ -44,10 +60,10 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_int_product(kernels);
   register_layer_norm(kernels);
   register_invert(kernels);
-  register_linalg(kernels);
+  add_library(kernels, register_linalg);
   register_make(kernels);
   register_small_product(kernels);  // before matmul: the default where it fits
-  register_matmul(kernels);
+  add_library(kernels, register_matmul);
   register_split_product(kernels);  // after matmul: measured, never the default
   register_mirror(kernels);
   register_monotone(kernels);
@@ -58,8 +74,8 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   register_pool(kernels);
   register_pool_argmax(kernels);
   register_random(kernels);
-  register_recurrent(kernels);
-  register_recurrent_grad(kernels);
+  add_library(kernels, register_recurrent);
+  add_library(kernels, register_recurrent_grad);
   register_random_samplers(kernels);
   register_recurrence(kernels);
   register_reduce(kernels);

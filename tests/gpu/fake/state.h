@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -20,9 +21,17 @@ namespace fake {
 std::recursive_mutex& mutex();
 using Lock = std::lock_guard<std::recursive_mutex>;
 
+/// Of each kernel's arguments, in bytes.
+using Sizes = std::map<std::string, std::vector<size_t>>;
+/// Of the kernels of a module; empty where it is no machine code.
+Sizes parameters_of(const void* image);
+
 struct Function {
   std::string name;
+  std::vector<size_t> sizes;
 };
+/// What a kernel is given, argument by argument, in words of eight bytes.
+std::vector<uint64_t> words_of(const Function& function, void** arguments);
 
 /// A piece of work as the GPU sees it.
 struct Work {
@@ -33,6 +42,7 @@ struct Work {
   size_t bytes = 0;
   int value = 0;
   std::vector<uint64_t> words = {};  // arguments of kernels that set conditions
+  std::vector<uint64_t> given = {};  // arguments of all kernels
 };
 struct Graph;
 
@@ -90,6 +100,7 @@ struct State {
   std::string failing;               // the name of a kernel
   std::vector<unsigned> conditions;  // by handle, from 1
   std::deque<bool> answers;
+  std::map<std::string, std::vector<uint64_t>> last_words;  // by kernel
 };
 State& state();
 

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "device/operand_address.h"
 #include "gpu/fake/state.h"
 
 namespace fake {
@@ -85,8 +86,11 @@ CUresult give(Stream* stream, const Work& work) {
   if (work.function && work.function->name == state().failing) {
     return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   }
+  const auto reached = [&](const void* at) {
+    return is_gpu_memory(at) || (stream->graph() && tandem::operand_address::is(at));
+  };
   if (work.function && work.function->name == "copy" &&
-      !(is_gpu_memory(work.to) && is_gpu_memory(work.from))) {
+      !(reached(work.to) && reached(work.from))) {
     return CUDA_ERROR_ILLEGAL_ADDRESS;  // a real one would say so when it runs
   }
   if (stream->graph()) {
@@ -112,6 +116,7 @@ void do_work(const Work& work, uint32_t stream, uint32_t correlation, uint64_t n
   switch (work.kind) {
     case Work::Kind::kKernel:
       text = "kernel " + work.function->name;
+      state().last_words[work.function->name] = work.given;
       if (work.function->name == "copy") std::memcpy(work.to, work.from, work.bytes);
       if (work.function->name == "fill") std::memset(work.to, work.value, work.bytes);
       if (work.function->name.starts_with("tandem_")) set_condition(work);
@@ -134,6 +139,7 @@ void do_work(const Work& work, uint32_t stream, uint32_t correlation, uint64_t n
 Work kernel_work(CUfunction function, void** arguments) {
   Work work;
   work.function = reinterpret_cast<Function*>(function);
+  work.given = words_of(*work.function, arguments);
   if (work.function->name == "copy") {
     work.to = *static_cast<void**>(arguments[0]);
     work.from = *static_cast<const void**>(arguments[1]);
@@ -300,16 +306,17 @@ CUresult cuEventSynchronize(CUevent event) {
   return reach(of(event));
 }
 
-CUresult cuModuleLoadData(CUmodule* module, const void*) {
-  *module = reinterpret_cast<CUmodule>(new int);
+CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  *module = reinterpret_cast<CUmodule>(new Sizes(parameters_of(image)));
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule module) {
-  delete reinterpret_cast<int*>(module);
+  delete reinterpret_cast<Sizes*>(module);
   return CUDA_SUCCESS;
 }
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
-  *function = reinterpret_cast<CUfunction>(new Function{name});
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  *function = reinterpret_cast<CUfunction>(
+      new Function{name, (*reinterpret_cast<Sizes*>(module))[name]});
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
@@ -339,7 +346,8 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 }
 CUresult cuMemsetD8Async(CUdeviceptr at, unsigned char value, size_t bytes, CUstream on) {
   const Lock lock(mutex());
-  return give(of(on), {Work::Kind::kFill, nullptr, host(at), nullptr, bytes, value, {}});
+  return give(of(on),
+              {Work::Kind::kFill, nullptr, host(at), nullptr, bytes, value, {}, {}});
 }
 CUresult cuMemsetD8(CUdeviceptr at, unsigned char value, size_t bytes) {
   std::memset(host(at), value, bytes);
