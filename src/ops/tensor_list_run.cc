@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "device/runtime.h"
 #include "op/host_function.h"
 #include "ops/tensor_list.h"
 #include "tandem/ops.h"
@@ -154,11 +155,24 @@ Outputs run_get(AttrsRef attrs, Inputs in) {
 Outputs run_length(AttrsRef, Inputs in) {
   return {constant(static_cast<int32_t>(list_of(in[0]).size()))};
 }
+// The elements of a list that lie in rows of the host; undefined otherwise.
+Tensor stacked_rows(const TensorList& list, DType dtype, const Shape& shape) {
+  const Tensor first = list.size() ? list.at(0) : Tensor();
+  if (!first.defined() || !shape.compatible_with(first.shape())) return {};
+  if (!list.row(0, dtype, first.shape())) return {};
+  Shape all = first.shape();
+  all.insert(0, list.size());
+  Tensor made = make_tensor(Runtime::get().cpu(), dtype, all);
+  return list.copy_rows(dtype, first.shape(), made.impl()->data()) ? made : Tensor();
+}
 Outputs run_stack(AttrsRef attrs, Inputs in) {
   const auto& a = attrs.as<TensorListAttrs>();
   const TensorList& list = list_of(in[0]);
   check_dtype("TensorListStack", list, a.element_dtype);
   const Shape shape = a.known_shape.merged_with(given_shape(in, 1));
+  if (const Tensor rows = stacked_rows(list, a.element_dtype, shape); rows.defined()) {
+    return {identity(rows)};  // where ops run now
+  }
   if (list.size() > 0) return {stack(all_elements(list, shape), {.axis = 0})};
   Shape none = shape.merged_with(list.element_shape());
   if (!none.is_known()) {
@@ -171,7 +185,12 @@ Outputs run_stack(AttrsRef attrs, Inputs in) {
   return {zeros(none, a.element_dtype)};
 }
 Outputs run_from_tensor(AttrsRef, Inputs in) {
-  const Tensor& t = in[0];
+  const Tensor t = identity(in[0]);  // where ops run now
+  if (t.impl()->device == &Runtime::get().cpu() && t.dtype() != DType::kString &&
+      t.dtype() != DType::kVariant) {
+    t.wait();
+    return {make_list_tensor(TensorList(t))};
+  }
   return {make_list_tensor(TensorList(t.dtype(), t.shape().slice(1, t.rank()),
                                       t.dim(0) ? unstack(t) : std::vector<Tensor>{}))};
 }
@@ -323,6 +342,10 @@ Tensor zeros_of(const Tensor& x) {
   if (list.element_shape().is_known() && list.element_dtype() != DType::kVariant) {
     return make_list_tensor(
         TensorList(list.element_dtype(), list.element_shape(), list.size()));
+  }
+  const Tensor first = list.size() ? list.at(0) : Tensor();
+  if (first.defined() && list.row(0, list.element_dtype(), first.shape())) {
+    return make_list_tensor(TensorList(list.element_dtype(), first.shape(), list.size()));
   }
   std::vector<Tensor> items = list.items();
   for (Tensor& t : items) t = zeros_of(t);

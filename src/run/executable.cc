@@ -223,10 +223,17 @@ void Executable::run_on_host(Frame& f, const Segment& segment) {
   try {
     for (; k < segment.end; ++k) {
       const Step& step = steps_[k];
-      if (k < first_write_) poll_interrupt();
+      if (f.polls && k < first_write_) poll_interrupt();
       switch (step.kind) {
         case Step::Kind::kKernel:
-          run_kernel(f, step);
+          if (!step.simple || recorder::enabled()) {
+            run_kernel(f, step);
+          } else if (step.scalar != ScalarOp::kNone) {
+            run_scalar(step.scalar, f.table[step.in], f.table[step.in + 1],
+                       f.table[step.out]);
+          } else {
+            step.kernel->launch(*step.prepared, f.args[k]);
+          }
           break;
         case Step::Kind::kCopy:
           if (const size_t bytes = copy_bytes(step)) {

@@ -68,6 +68,7 @@ class Executable {
   struct Segment;
   struct Frame;
   struct Values;
+  struct LoopForm;
   /// A place of the address table that holds an argument's, result's or variable's
   /// address plus an offset.
   struct Patch {
@@ -120,10 +121,21 @@ class Executable {
   void launch_side(Frame& frame, size_t segment);
   void run_on_side(Frame& frame, const Segment& segment, const StreamContext& context);
   void join_sides(Frame& frame);
+  void find_list_form(Step& step) const;
+  bool run_on_rows(Frame& frame, const Step& step);
+  bool run_on_handles(Frame& frame, const Step& step);
   void run_list_op(Frame& frame, const Step& step);
   void run_branch(Frame& frame, const Step& step);
+  LoopForm loop_form(const Step& step) const;
+  void make_loop_state(Frame& frame, const Step& step);
   void run_loop(Frame& frame, const Step& step);
+  bool goes_on(Frame& frame, const Step& step, const LoopForm& form,
+               std::span<void* const> now);
+  void pass_lists(Frame& inner, const LoopForm& form, std::vector<Tensor>& fresh) const;
   void find_fixed_results();
+  bool stays(size_t result) const {
+    return !replaces_parameter_.empty() && replaces_parameter_[result];
+  }
   void bind_conditionals(Frame& frame, const Segment& segment);
   void bind_conditional(Frame& frame, const Step& step);
   void bind_inside(Frame& frame, size_t child, std::span<void* const> parameters,
@@ -191,8 +203,8 @@ class Executable {
   /// It is part of a conditional node: its steps are recorded with those around it, and
   /// nothing outside of them is ever given to it.
   bool inside_ = false;
-  /// Of a conditional loop's body, by result: it may have the memory of the parameter of
-  /// the same number.
+  /// Of a loop's body, by result: it may have the memory of the parameter of the same
+  /// number. Not of bodies with work for devices whose loop the host decides.
   std::vector<char> replaces_parameter_;
   /// Control flow that the host decides.
   bool host_control_ = false;
@@ -200,6 +212,9 @@ class Executable {
   /// flag.
   std::atomic<bool> looks_instead_{false};
   std::string why_looks_;
+  /// All of it is one run of the calling thread's steps.
+  bool only_host_ = false;
+  std::vector<LoopForm> loop_forms_;
   std::vector<std::unique_ptr<Executable>> children_;
   std::vector<std::vector<size_t>> child_variables_;  // their variables among ours
   std::vector<char> last_use_;  // by slot: a list that nobody uses afterwards

@@ -1,5 +1,7 @@
 // Building an Executable from a plan: kernels, address table, segments, constants.
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/recorder.h"
 #include "device/cpu/host_lanes.h"
@@ -69,6 +71,15 @@ class ExecutableBuilder {
     e_.find_arena_groups();
     find_last_uses();
     e_.single_.resize(e_.steps_.size());
+    e_.only_host_ = !e_.has_async_ && e_.side_ends_.empty() &&
+                    (e_.segments_.empty() || e_.segments_.size() == 1);
+    for (Executable::Step& s : e_.steps_) {
+      if (s.kind != Executable::Step::Kind::kLoop || s.conditional) continue;
+      Executable& body = *e_.children_[idx(s.child) + 1];
+      if (body.only_host_) body.find_fixed_results();
+      s.loop = static_cast<int32_t>(e_.loop_forms_.size());
+      e_.loop_forms_.push_back(e_.loop_form(s));
+    }
   }
 
  private:
@@ -196,10 +207,14 @@ class ExecutableBuilder {
     if (kernel) {
       s.kind = Executable::Step::Kind::kKernel;
       prepare(k, n, s);
+      s.simple = s.device == &Runtime::get().cpu() &&
+                 !(s.kernel->library_threads && s.threads > 1);
+      s.scalar = scalar_op(g_, n);
     } else if (n.kind == Node::Kind::kCopy) {
       s.kind = Executable::Step::Kind::kCopy;
     } else if (n.kind == Node::Kind::kOp) {
       s.kind = Executable::Step::Kind::kList;
+      e_.find_list_form(s);
     } else {
       s.kind = n.kind == Node::Kind::kWhile ? Executable::Step::Kind::kLoop
                                             : Executable::Step::Kind::kBranch;
@@ -482,24 +497,34 @@ class ExecutableBuilder {
     join_variable_locks(variables);
   }
 
+  // Of steps that follow one another on a lane the last one that reads a value is the
+  // last to use it.
   void find_last_uses() {
     e_.last_use_.assign(e_.table_.size(), 0);
-    std::vector<std::vector<int>> uses(g_.nodes().size());
-    for (size_t i = 0; i < uses.size(); ++i)
-      uses[i].assign(g_.node(static_cast<int32_t>(i)).outputs.size(), 0);
-    const auto use = [&](ValueRef v) {
-      if (v.defined()) ++uses[idx(v.node)][idx(v.output)];
+    struct Uses {
+      size_t count = 0;
+      size_t last = 0;  // slot
+      int32_t lane = -1;
+      bool ordered = true;
     };
-    for (const Node& n : g_.nodes()) {
-      for (ValueRef v : n.inputs) use(v);
-    }
-    for (ValueRef v : g_.results()) use(v);
+    std::map<std::pair<int32_t, int32_t>, Uses> uses;
     for (const Executable::Step& s : e_.steps_) {
       const Node& n = g_.node(s.node);
+      const int32_t lane = plan_.steps[idx(s.index)].lane;
+      std::set<std::pair<int32_t, int32_t>> here;
       for (size_t i = 0; i < n.inputs.size(); ++i) {
-        const ValueRef v = n.inputs[i];
-        e_.last_use_[s.in + i] = v.defined() && uses[idx(v.node)][idx(v.output)] == 1;
+        if (!n.inputs[i].defined()) continue;
+        const std::pair key{n.inputs[i].node, n.inputs[i].output};
+        Uses& u = uses[key];
+        u.ordered &= (u.lane < 0 || u.lane == lane) && here.insert(key).second;
+        u.lane = lane;
+        u.last = s.in + i;
+        ++u.count;
       }
+    }
+    for (ValueRef v : g_.results()) uses[{v.node, v.output}].ordered = false;
+    for (const auto& [value, u] : uses) {
+      if (u.ordered && u.count) e_.last_use_[u.last] = 1;
     }
   }
 

@@ -44,12 +44,12 @@ void Executable::find_fixed_results() {
         const Place& p = place({step.node, o});
         if (p.storage == Place::Storage::kResult && p.index == number) output = o;
       }
-      const InPlace inplace(graph_, n, step.device);
       for (size_t k = 0; k < n.inputs.size(); ++k) {
         if (!reads(n, k) || (!written && output < 0)) continue;
         // A copy of a value to its own place is none.
         const bool itself = n.kind == Node::Kind::kCopy && output >= 0;
-        allowed &= output >= 0 && (itself || inplace.may_share(k, output));
+        allowed &= output >= 0 &&
+                   (itself || InPlace(graph_, n, step.device).may_share(k, output));
       }
       written |= output >= 0;
     }

@@ -4,6 +4,7 @@
 
 #include "device/capture_session.h"
 #include "run/executable.h"
+#include "run/scalar_step.h"
 #include "tensor/variable_lock.h"
 
 namespace tandem {
@@ -31,6 +32,21 @@ struct Executable::Step {
   const char* detail = nullptr;  // name and results of the node, for native devices
   /// The user's line, for the recorder: see Executable::site_of. Null: not asked for yet.
   mutable const char* site = nullptr;
+  /// A list op that moves one element, which is plain memory of the host or, where it can
+  /// be pushed and popped, a list itself.
+  enum class List : uint8_t { kOther, kPush, kPop, kGet, kSet, kAdd };
+  List list = List::kOther;
+  const ValueInfo* element = nullptr;  // not for kOther
+  size_t element_bytes = 0;
+  Shape element_shape;
+  const Place* list_from = nullptr;
+  const Place* list_to = nullptr;  // not for kGet
+  Tensor empty_list;               // a step that makes nothing else
+  /// Not kNone: the kernel computes this, of two scalars.
+  ScalarOp scalar = ScalarOp::kNone;
+  /// A kernel of the calling thread's team that is prepared in one way only.
+  bool simple = false;
+  int32_t loop = -1;   // kLoop, decided by the host: its form
   int32_t child = -1;  // first of the node's sub-graphs among the children
   /// Control flow: where its sub-graphs' device work goes, when the host need not wait
   /// for it (Executable::stream_device_).
@@ -64,6 +80,24 @@ struct Executable::Segment {
   };
   std::vector<Operand> operands;
   std::vector<OperandSlot> operand_slots;
+};
+
+/// What is known of a loop that the host decides; operands by number.
+struct Executable::LoopForm {
+  struct List {
+    int32_t index;
+    bool only;  // no other result of the body is the same list
+  };
+  std::vector<List> lists;          // carried
+  std::vector<int32_t> invariants;  // lists
+  std::vector<int32_t> tested;      // lists that the condition reads
+  /// The condition, where it is nothing but this.
+  ScalarOp compare = ScalarOp::kNone;
+  struct Compared {
+    int32_t parameter = -1;  // -1: the constant
+    const void* constant = nullptr;
+  };
+  Compared compared[2];
 };
 
 /// What comes from outside: addresses on the devices of the values, and lists.
@@ -122,6 +156,7 @@ struct Executable::Frame {
   const VariableLock* bound_lock = nullptr;
   uint64_t bound_holds = 0;
   bool single = false;  // this call runs on one thread
+  bool polls = true;    // its steps ask for interrupts
   bool fresh = true;    // addresses have never been bound
 
   // A failure on a lane: later work of the call does nothing.

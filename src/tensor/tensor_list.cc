@@ -65,17 +65,33 @@ struct TensorList::Version {
 };
 
 TensorList::TensorList(DType element_dtype, const Shape& element_shape, int64_t count)
-    : TensorList(element_dtype, element_shape,
-                 std::vector<Tensor>(static_cast<size_t>(count))) {}
+    : dtype_(element_dtype), shape_(element_shape), size_(count) {}
 
 TensorList::TensorList(DType element_dtype, const Shape& element_shape,
                        std::vector<Tensor> items)
     : dtype_(element_dtype),
       shape_(element_shape),
-      size_(static_cast<int64_t>(items.size())),
-      family_(std::make_shared<Family>()),
-      version_(std::make_shared<Version>()) {
+      size_(static_cast<int64_t>(items.size())) {
+  if (items.empty()) return;
+  hold(std::move(items));
+}
+
+void TensorList::hold(std::vector<Tensor> items) {
+  version_ = std::make_shared<Version>();
+  family_ = std::make_shared<Family>();
   version_->array = std::move(items);
+}
+
+TensorList::TensorList(const Tensor& rows)
+    : dtype_(rows.dtype()), size_(rows.dim(0)), rows_(make_ref<ListRows>(rows)) {
+  shape_ = rows_->shape();
+}
+
+TensorList TensorList::as_versions() const {
+  if (version_) return *this;
+  TensorList made(dtype_, shape_, size_);
+  made.hold(items());
+  return made;
 }
 
 namespace {
@@ -116,17 +132,24 @@ std::vector<Tensor>& TensorList::array() const {
 }
 
 Tensor TensorList::at(int64_t i) const {
+  if (!version_) return rows_ && rows_->is_set(i) ? rows_->tensor(i) : Tensor();
   const std::lock_guard lock(family_->mutex);
   return array()[static_cast<size_t>(i)];
 }
 
 std::vector<Tensor> TensorList::items() const {
+  if (!version_) {
+    std::vector<Tensor> made(static_cast<size_t>(size_));
+    for (int64_t i = 0; rows_ && i < size_; ++i) made[static_cast<size_t>(i)] = at(i);
+    return made;
+  }
   const std::lock_guard lock(family_->mutex);
   return array();
 }
 
 Device* TensorList::element_device() const {
   constexpr size_t kLooked = 8;
+  if (!version_) return rows_ && size_ ? &Runtime::get().cpu() : nullptr;
   const std::lock_guard lock(family_->mutex);
   const std::vector<Tensor>& all = array();
   for (size_t i = all.size(), n = 0; i-- > 0 && n < kLooked; ++n) {
@@ -144,6 +167,7 @@ TensorList TensorList::next(std::shared_ptr<Version> version, int64_t size) cons
 }
 
 TensorList TensorList::set(int64_t i, const Tensor& value) const {
+  if (!version_) return as_versions().set(i, value);
   const std::lock_guard lock(family_->mutex);
   array();
   auto made = std::make_shared<Version>();
@@ -157,6 +181,7 @@ TensorList TensorList::set(int64_t i, const Tensor& value) const {
 }
 
 TensorList TensorList::push_back(const Tensor& value) const {
+  if (!version_) return as_versions().push_back(value);
   const std::lock_guard lock(family_->mutex);
   array();
   auto made = std::make_shared<Version>();
@@ -169,6 +194,11 @@ TensorList TensorList::push_back(const Tensor& value) const {
 }
 
 TensorList TensorList::pop_back() const {
+  if (!version_) {
+    TensorList made = *this;
+    --made.size_;
+    return made;
+  }
   const std::lock_guard lock(family_->mutex);
   array();
   auto made = std::make_shared<Version>();
@@ -180,9 +210,89 @@ TensorList TensorList::pop_back() const {
 }
 
 TensorList TensorList::resize(int64_t count) const {
+  if (!version_ && (!rows_ || count <= size_)) {
+    TensorList made = *this;
+    made.size_ = count;
+    return made;
+  }
   std::vector<Tensor> copy = items();
   copy.resize(static_cast<size_t>(count));
   return TensorList(dtype_, shape_, std::move(copy));
+}
+
+const void* TensorList::row(int64_t i, DType dtype, const Shape& shape) const {
+  const bool fits = rows_ && rows_->dtype() == dtype && rows_->shape() == shape;
+  return fits && rows_->is_set(i) ? rows_->row(i) : nullptr;
+}
+
+bool TensorList::copy_rows(DType dtype, const Shape& shape, void* to) const {
+  if (!rows_ || rows_->dtype() != dtype || !(rows_->shape() == shape)) return false;
+  if (!rows_->all_set(size_)) return false;
+  rows_->copy_to(to, size_);
+  return true;
+}
+
+// A list of lists that holds none yet may become a list of anything.
+bool TensorList::accepts_row(DType dtype, const Shape& shape) const {
+  if (version_ || dtype == DType::kVariant || dtype == DType::kString) return false;
+  if (rows_) {
+    return rows_.use_count() == 1 && rows_->dtype() == dtype && rows_->shape() == shape &&
+           shape_.compatible_with(shape);
+  }
+  const bool same = dtype_ == dtype || dtype_ == DType::kVariant;
+  return same && shape_.compatible_with(shape);
+}
+
+void* TensorList::push_row(DType dtype, const Shape& shape) {
+  if (!accepts_row(dtype, shape)) return nullptr;
+  if (!rows_) {
+    rows_ = make_ref<ListRows>(dtype, shape, size_);
+    dtype_ = dtype;
+  } else if (rows_->size() > size_) {
+    rows_->truncate(size_);
+  }
+  return rows_->writable(size_++);
+}
+
+void* TensorList::set_row(int64_t i, DType dtype, const Shape& shape) {
+  if (!accepts_row(dtype, shape)) return nullptr;
+  if (!rows_) {
+    rows_ = make_ref<ListRows>(dtype, shape, size_);
+    dtype_ = dtype;
+  }
+  return rows_->writable(i);
+}
+
+bool TensorList::pop_row() {
+  if (version_) return false;
+  --size_;
+  if (rows_.use_count() == 1) rows_->truncate(size_);
+  return true;
+}
+
+// The array is nobody else's: no other version leads to it or from it.
+bool TensorList::has_own_array() const {
+  return version_ && version_.use_count() == 1 && !version_->newer;
+}
+
+bool TensorList::push_tensor(Tensor value) {
+  if (!value.defined() || dtype_ != DType::kVariant) return false;
+  if (!version_ && !rows_ && size_ == 0) hold({});
+  if (!has_own_array()) return false;
+  const std::lock_guard lock(family_->mutex);  // whoever shared it has looked at it
+  version_->array.push_back(std::move(value));
+  ++size_;
+  return true;
+}
+
+bool TensorList::pop_tensor(Tensor& value) {
+  if (dtype_ != DType::kVariant || size_ == 0 || !has_own_array()) return false;
+  const std::lock_guard lock(family_->mutex);
+  if (!version_->array.back().defined()) return false;
+  value = std::move(version_->array.back());
+  version_->array.pop_back();
+  --size_;
+  return true;
 }
 
 Tensor make_list_tensor(TensorList list) {
@@ -199,6 +309,15 @@ const TensorList& list_of(const Tensor& tensor) {
                     tensor.defined() ? dtype_name(tensor.dtype()) : "<undefined>"));
   }
   return *static_cast<const TensorList*>(tensor.impl()->data());
+}
+
+TensorList* sole_list(const Tensor& tensor) {
+  if (!tensor.defined() || tensor.dtype() != DType::kVariant) return nullptr;
+  const TensorImpl& t = *tensor.impl();
+  if (!t.buffer || tensor.header().use_count() != 1 || t.buffer.use_count() != 1) {
+    return nullptr;
+  }
+  return static_cast<TensorList*>(t.data());
 }
 
 }  // namespace tandem

@@ -51,6 +51,7 @@ const Rules& all_rules() {
     add_layout_rules(*made);
     add_matmul_rules(*made);
     add_shape_rules(*made);
+    add_sum_rules(*made);
     return made;
   }();
   return *rules;

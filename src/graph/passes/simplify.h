@@ -48,6 +48,7 @@ void add_cast_rules(Rules& rules);
 void add_layout_rules(Rules& rules);
 void add_matmul_rules(Rules& rules);
 void add_shape_rules(Rules& rules);
+void add_sum_rules(Rules& rules);
 /// For every elementwise op: an input that is broadcast only to meet the others is taken
 /// before it was.
 ValueRef skip_broadcasts(Rewrite& r);
