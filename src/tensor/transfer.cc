@@ -15,6 +15,24 @@
 
 namespace tandem {
 
+namespace {
+
+/// Enqueues the copy that fills a buffer; one that is refused spoils it.
+TimePoint fill(const Ref<Buffer>& buffer, CopySide from, TimePoint ready) {
+  LeaseSet leases;
+  Device& target = buffer->device();
+  try {
+    return enqueue_copy({&target, leases.address(buffer)}, from, buffer->bytes(), ready);
+  } catch (const Error&) {
+    static const bool sync = env_bool("TANDEM_SYNC", false);
+    if (sync) throw;
+    buffer->poison(std::current_exception());
+    return leave_error(copying_stream(target, *from.device), std::current_exception());
+  }
+}
+
+}  // namespace
+
 Tensor copy_to_device(const Tensor& tensor, Device& target) {
   TensorImpl* from = tensor.impl();
   // A list stays on the host wherever its elements are.
@@ -48,17 +66,8 @@ Tensor copy_to_device(const Tensor& tensor, Device& target) {
     buffer->poison(error);
   } else if (bytes > 0) {
     LeaseSet leases;
-    TimePoint done;
-    try {
-      done = enqueue_copy({&target, leases.address(buffer)},
-                          {from->device, from->address(leases)}, bytes,
-                          from->buffer->ready());
-    } catch (const Error&) {
-      static const bool sync = env_bool("TANDEM_SYNC", false);
-      if (sync) throw;
-      buffer->poison(std::current_exception());
-      done = leave_error(copying_stream(target, *from->device), std::current_exception());
-    }
+    TimePoint done =
+        fill(buffer, {from->device, from->address(leases)}, from->buffer->ready());
     if (done) {
       // Keeps the source until the bytes are across, and hands on an error that shows up
       // late.
@@ -91,10 +100,7 @@ Tensor copy_host_data(Device& target, DType dtype, const Shape& shape, const voi
   Ref<Buffer> buffer = allocate_for({"copy from the host", nullptr, dtype, &shape},
                                     target, bytes, &target.copy_in());
   if (bytes > 0) {
-    LeaseSet leases;
-    buffer->set_ready(enqueue_copy({&target, leases.address(buffer)},
-                                   {&Runtime::get().cpu(), const_cast<void*>(data)},
-                                   bytes, {}));
+    buffer->set_ready(fill(buffer, {&Runtime::get().cpu(), const_cast<void*>(data)}, {}));
   }
   return make_tensor(dtype, shape, target, std::move(buffer), 0);
 }

@@ -207,6 +207,38 @@ TEST_F(CudaAttention, CudnnsKernelTakesViewsThatBeginAnywhere) {
   }
 }
 
+/// Calls outside of plans, which nobody measures.
+TEST_F(CudaAttention, LargeCallsAreCudnns) {
+  const OpDef& op = OpTable::get().at("ScaledDotProductAttention");
+  const nn::AttentionAttrs attrs{.causal = true};
+  const auto chosen = [&](int64_t batch, DType dtype, bool deterministic) {
+    std::vector<TensorInfo> in(5), out(2);
+    for (size_t i = 0; i < 3; ++i) {
+      in[i].dtype = dtype;
+      in[i].shape = {batch, 1024, 8, 64};
+    }
+    out[0] = in[0];
+    out[1].dtype = float32;
+    out[1].shape = {batch, 8, 1024};
+    Signature s;
+    s.op = &op;
+    s.attrs = attrs_ref(attrs);
+    s.inputs = in;
+    s.outputs = out;
+    s.device = gpu;
+    s.deterministic = deterministic;
+    return KernelRegistry::get().choose(s, gpu->platform())->id;
+  };
+  EXPECT_EQ(chosen(8, float32, false), "cuda.attention.tiles");
+  EXPECT_EQ(chosen(8, DType::kBFloat16, true), "cuda.attention.tiles");
+  EXPECT_EQ(chosen(1, DType::kBFloat16, false), "cuda.attention.tiles");
+  if (chosen(8, DType::kBFloat16, false) == "cuda.attention.tiles") {
+    GTEST_SKIP() << "cuDNN 9.6 or newer and compute capability 9.0 are needed";
+  }
+  EXPECT_EQ(chosen(8, DType::kBFloat16, false), "cuda.cudnn.attention.large");
+  check({"large", 8, 1024, 1024, 8, 8, 64, 64, true}, DType::kBFloat16);
+}
+
 TEST_F(CudaAttention, GivesTheSameBitsEveryTime) {
   const Call c{"", 2, 200, 200, 4, 4, 64, 64, true};
   const std::vector<Tensor> given = {values({2, 200, 4, 64}),

@@ -76,10 +76,15 @@ TEST_F(CudaRows, LayerNormAndItsGradientAreTheCpus) {
   }
 }
 
+// Every way of keeping a row: a few threads, a warp, several of them, shared memory with
+// one block and with several to a multiprocessor, and what is too long for it.
 TEST_F(CudaRows, SoftmaxAndCrossEntropyAreTheCpus) {
-  for (const int64_t n : {3, 100, 1001, 4096, 50304}) {
-    const int64_t rows = n > 10000 ? 9 : 200;
-    const Tensor x = values({rows, n}) * 6.0f, weights = values({rows});
+  for (const int64_t n : {1, 3, 10, 31, 64, 100, 500, 1000, 1001, 2048, 4096, 8192, 8193,
+                          20000, 50257, 50304, 130001}) {
+    // More rows than blocks at work, where the way of keeping them differs by that.
+    const int64_t rows = n == 50304 ? 300 : n > 10000 ? 20 : 700;
+    const Tensor x = values({rows, n}) * 6.0f, weights = values({rows}),
+                 all_weights = values({rows, n}) * (1.0f / static_cast<float>(n));
     std::vector<int32_t> labels;
     for (int64_t i = 0; i < rows; ++i) {
       labels.push_back(static_cast<int32_t>(i * 7919 % n));
@@ -88,18 +93,83 @@ TEST_F(CudaRows, SoftmaxAndCrossEntropyAreTheCpus) {
       expect_same(
           "cross entropy of " + std::to_string(n),
           [&] {
-            const Tensor logits = cast(x, t);
-            GradientTape tape;
+            const Tensor logits = cast(x, t), few = cast(all_weights, t);
+            GradientTape tape({.persistent = true});
             tape.watch(logits);
             const Tensor loss =
                 nn::sparse_softmax_cross_entropy(constant(labels), logits);
             auto all = with_gradients(loss, cast(weights, t), tape, {logits});
-            all.push_back(nn::softmax(logits));
-            all.push_back(nn::log_softmax(logits));
+            // Of the size of 1, which tolerances are for.
+            const Tensor times = cast(constant(static_cast<float>(n)), t);
+            for (const Tensor& y :
+                 {nn::softmax(logits) * times, nn::log_softmax(logits)}) {
+              const auto more = with_gradients(y, few, tape, {logits});
+              all.insert(all.end(), more.begin(), more.end());
+            }
             return all;
           },
           t == bf16 ? 2e-2 : 2e-5);
     }
+  }
+}
+
+// A view that begins in the middle of a chunk of 16 bytes, and rows of what is no number.
+TEST_F(CudaRows, SoftmaxTakesViewsAndOddNumbers) {
+  for (const int n : {8, 1000, 9000}) {
+    const Tensor x = values({5 * n + 1});
+    expect_same(
+        "a view",
+        [&] {
+          const Tensor part = reshape(slice(x, constant({1}), constant({5 * n})), {5, n});
+          return std::vector<Tensor>{nn::softmax(part), nn::log_softmax(part)};
+        },
+        2e-5);
+    for (const float odd : {NAN, INFINITY, -INFINITY}) {
+      Floats v(static_cast<size_t>(3 * n), 0.5f);
+      v[static_cast<size_t>(n + n / 2)] = odd;
+      for (int i = 2 * n; i < 3 * n; ++i) v[static_cast<size_t>(i)] = odd;
+      const auto numbers = [&](const char* device) {
+        return on(device, [&] { return floats(nn::softmax(constant(v, Shape{3, n}))); });
+      };
+      const Floats want = numbers("/CPU:0"), got = numbers("/GPU:0");
+      for (size_t i = 0; i < want.size(); ++i) {
+        ASSERT_EQ(std::isnan(want[i]), std::isnan(got[i]))
+            << n << ", " << odd << ", " << i;
+        if (!std::isnan(want[i])) {
+          ASSERT_NEAR(want[i], got[i], 1e-5) << n << ", " << odd;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(CudaRows, DenseCrossEntropyIsTheCpus) {
+  for (const int64_t n : {1, 10, 999, 8192, 12000, 40000}) {
+    for (const int64_t rows_of_labels : {1, 40}) {
+      const Tensor x = values({40, n}) * 6.0f,
+                   labels =
+                       abs(values({rows_of_labels, n})) * (2.0f / static_cast<float>(n)),
+                   weights = values({40});
+      expect_same(
+          "dense cross entropy of " + std::to_string(n),
+          [&] {
+            GradientTape tape;
+            tape.watch(x);
+            return with_gradients(
+                nn::softmax_cross_entropy(broadcast_to(labels, {40, n}), x), weights,
+                tape, {x});
+          },
+          2e-5);
+    }
+  }
+}
+
+// What cannot differ from one call to the next: how sums are cut depends on sizes alone.
+TEST_F(CudaRows, SoftmaxGivesTheSameBitsEveryTime) {
+  for (const int64_t n : {1000, 8191, 50304}) {
+    const Tensor x = values({150, n});
+    const auto run = [&] { return on("/GPU:0", [&] { return floats(nn::softmax(x)); }); };
+    EXPECT_EQ(run(), run()) << n;
   }
 }
 

@@ -87,6 +87,28 @@ def test_numpy_gives_memory_of_its_own():
     assert tensor.numpy().tolist() == [1.0, 2.0]
 
 
+def test_what_is_fetched_from_a_gpu_is_the_callers(run_python):
+    status, out, err = run_python(
+        """
+        import numpy as np
+        import tandem as tf
+        for size in (3, 100_000):  # large ones are not copied once more
+            with tf.device("GPU:0"):
+                source = np.ones(size, np.float32)
+                tensor = tf.constant(source)
+                source[:] = 5
+            array, other = tensor.numpy(), tensor.numpy()
+            array[:] = 9
+            print(other.min(), tensor.numpy().max(), np.asarray(tensor).flags.writeable)
+            del tensor
+            print(array.min(), tf.constant(array).numpy().max(), array.flags.c_contiguous)
+        """,
+        gpus=1,
+    )
+    assert status == 0, err
+    assert out.splitlines() == ["1.0 1.0 False", "9.0 9.0 True"] * 2
+
+
 def test_buffer_protocol():
     view = memoryview(tf.constant([[1, 2], [3, 4]]))
     assert view.shape == (2, 2) and view.readonly and view.tolist() == [[1, 2], [3, 4]]

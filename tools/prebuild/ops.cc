@@ -81,8 +81,17 @@ std::vector<Graph> op_graphs() {
     });
     add({{t, kMatrix}}, [](const Tensors& x) { return reductions(x[0]); });
     add({{t, kMatrix}}, [](const Tensors& x) {
-      return Tensors{nn::softmax(x[0]), argmax(x[0], {.axis = 1})};
+      return Tensors{nn::softmax(x[0], {.axis = 0}), argmax(x[0], {.axis = 1})};
     });
+    // One length for each way of keeping a row (kernels/cuda/row_form.h).
+    for (const int64_t n : {10, 64, 128, 500, 1000, 2000, 4000, 8000, 9000}) {
+      add({{t, {32, n}}}, [](const Tensors& x) { return Tensors{nn::softmax(x[0])}; });
+    }
+    for (const int64_t n : {10, 64, 128, 1000, 9000}) {
+      add({{t, {32, n}}, {DType::kInt32, {32}}}, [](const Tensors& x) {
+        return Tensors{nn::sparse_softmax_cross_entropy(x[1], x[0])};
+      });
+    }
   }
   add({{DType::kFloat32, kMatrix}, {DType::kFloat32, kMatrix}}, [](const Tensors& x) {
     Tensors made = more_gradients(x[0], x[1]);

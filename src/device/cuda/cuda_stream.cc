@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/interrupt.h"
 #include "base/recorder.h"
 #include "device/cuda/copy_team.h"
 #include "device/cuda/cuda_device.h"
@@ -209,8 +208,7 @@ void CudaStream::wait_quietly(uint64_t sequence) {
 
 void CudaStream::wait_or_interrupt(uint64_t sequence) {
   if (has_passed(sequence)) return;
-  LoopInterrupts& loops = options_.device->loops();
-  if (InterruptScope::listens() && loops.under_way()) loops.wait(*this, sequence);
+  options_.device->loops().wait(*this, sequence);
   wait_quietly(sequence);
 }
 

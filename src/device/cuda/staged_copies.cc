@@ -151,6 +151,7 @@ TimePoint CudaDevice::copy_to_host(CudaStream& stream, void* to, const void* fro
   }
   if (next == pieces.count) return done;
   // More than the blocks hold: others empty them from when the first is here.
+  loops_.wait(stream, first.sequence);
   stream.wait_for_gpu(first.sequence);
   std::atomic<bool> over{false};
   CopyTeam::get().run(helpers_for(bytes), [&](bool helping) {

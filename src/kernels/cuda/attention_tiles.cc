@@ -8,6 +8,7 @@
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/program.h"
+#include "kernels/cuda/shared_memory.h"
 
 namespace tandem::cuda {
 
@@ -18,22 +19,6 @@ constexpr int64_t kLargest = 128;  // of a head
 constexpr int64_t kMost = int64_t{1} << 30;
 
 int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
-/// Of a block, in bytes, what a kernel may ask for.
-size_t shared_limit(int arch) {
-  constexpr size_t kKiB = 1024;
-  switch (arch) {
-    case 80:
-    case 87:
-      return 163 * kKiB;
-    case 90:
-    case 100:
-    case 103:
-      return 227 * kKiB;
-    default:
-      return 99 * kKiB;
-  }
-}
 
 }  // namespace
 
@@ -84,7 +69,7 @@ AttentionForm attention_form(const AttentionCall& call, DType dtype, bool gradie
   f.tile = widest > 64 && (gradient || !halfs) ? 32 : 64;
   if (variant & kHalfTile) f.tile /= 2;
   if (variant & kOtherWarps) f.warps = f.warps == 4 ? 8 : 4;
-  while (attention_tiles_shared(dtype, f, gradient) > shared_limit(arch)) {
+  while (attention_tiles_shared(dtype, f, gradient) > shared_memory_limit(arch)) {
     if (f.tile > 16) {
       f.tile /= 2;
     } else if (f.warps > 1) {

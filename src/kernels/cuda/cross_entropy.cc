@@ -1,7 +1,9 @@
-// SoftmaxCrossEntropyWithLogits and its form with class numbers: floats.
+// SoftmaxCrossEntropyWithLogits and its form with class numbers: floats. Rows are read
+// once where they can be kept (row_form.h); the gradient is written on the way.
 #include <fmt/format.h>
 
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/row_form.h"
 #include "kernels/cuda/softmax.h"
 
 namespace tandem::cuda {
@@ -9,11 +11,13 @@ namespace tandem::cuda {
 namespace {
 
 struct CrossEntropyPlan {
-  Function function;
+  std::optional<RowKernel> kept;  // contiguous rows of up to some length
+  Function function;              // others
   int64_t rows = 0, classes = 0;
   int64_t element = 4;  // bytes
   // Steps along rows and classes; 0 where they broadcast.
   int64_t x_row = 0, x_step = 0, label_row = 0, label_step = 0;
+  int wide_labels = 0;  // of 64 bits
   std::shared_ptr<ErrorSite> site;
 };
 
@@ -24,28 +28,43 @@ void steps(const Shape& shape, int64_t* row, int64_t* step) {
   *row = rows == 1 ? 0 : classes;
 }
 
-CrossEntropyPlan plan(const Signature& s, const char* entry) {
+CrossEntropyPlan plan(const Signature& s, int tensors, const char* entry) {
+  const DType dtype = s.in(0).dtype;
   CrossEntropyPlan p;
   p.rows = s.out(1).shape[0];
   p.classes = s.out(1).shape[1];
-  p.element = static_cast<int64_t>(dtype_size(s.in(0).dtype));
+  p.element = static_cast<int64_t>(dtype_size(dtype));
   steps(s.in(0).shape, &p.x_row, &p.x_step);
   steps(s.in(1).shape, &p.label_row, &p.label_step);
-  p.function = find_function(s.device, s.op->name, rows_text(s.in(0).dtype), entry);
+  const bool dense = tensors == 2;
+  const bool apart = p.x_step == 0 || (dense && p.label_step == 0);
+  if (!apart || p.classes == 1) {
+    p.kept = plan_rows(s, dtype, p.rows, p.classes, tensors, "row_entropy.cuh", entry);
+  }
+  if (!p.kept) {
+    p.function = find_function(s.device, s.op->name, rows_text(dtype), entry);
+  }
   return p;
 }
 
-CrossEntropyPlan prepare_dense(const Signature& s) { return plan(s, "cross_entropy"); }
+CrossEntropyPlan prepare_dense(const Signature& s) { return plan(s, 2, "cross_entropy"); }
 void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
   if (p.rows == 0) return;
+  if (p.kept) {
+    launch(
+        p.kept->function, *a.stream, p.kept->grid, a.inputs[0], a.inputs[1], a.outputs[0],
+        a.outputs[1], p.rows, p.classes, p.x_row, p.label_row,
+        rows_together(p.classes * p.element, {a.inputs[0], a.inputs[1], a.outputs[1]}));
+    return;
+  }
   launch(p.function, *a.stream, row_grid(p.rows, p.classes), a.inputs[0], a.inputs[1],
          a.outputs[0], a.outputs[1], p.rows, p.classes, p.x_row, p.x_step, p.label_row,
          p.label_step);
 }
 
 CrossEntropyPlan prepare_sparse(const Signature& s) {
-  CrossEntropyPlan p =
-      plan(s, s.in(1).dtype == DType::kInt32 ? "sparse_i32" : "sparse_i64");
+  CrossEntropyPlan p = plan(s, 1, "sparse");
+  p.wide_labels = s.in(1).dtype == DType::kInt64;
   p.site = std::make_shared<ErrorSite>([](const Report& r) {
     return fmt::format(
         "SparseSoftmaxCrossEntropyWithLogits: Received a label value of {} which is "
@@ -57,9 +76,10 @@ CrossEntropyPlan prepare_sparse(const Signature& s) {
 void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
   if (p.rows == 0) return;
   const int64_t bytes = p.classes * p.element;
-  launch(p.function, *a.stream, chunk_grid(p.rows, bytes), a.inputs[0], a.inputs[1],
+  launch(p.kept ? p.kept->function : p.function, *a.stream,
+         p.kept ? p.kept->grid : chunk_grid(p.rows, bytes), a.inputs[0], a.inputs[1],
          a.outputs[0], a.outputs[1], p.rows, p.classes, flags_of(a), p.site->id(),
-         rows_together(bytes, {a.inputs[0], a.outputs[1]}));
+         p.wide_labels, rows_together(bytes, {a.inputs[0], a.outputs[1]}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ namespace tandem::cuda {
 bool cudnn_takes(const ConvCase&) { return false; }
 bool library_is_far_better(const ConvCase&) { return false; }
 void register_cudnn_attention(Kernels&) {}
+void register_cudnn_attention_defaults(Kernels&) {}
 void register_cudnn_conv(Kernels&) {}
 
 }  // namespace tandem::cuda

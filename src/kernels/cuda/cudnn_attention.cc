@@ -1,9 +1,9 @@
 // ScaledDotProductAttention and its gradient through cuDNN: half precision, causal or
 // not, with key heads that several query heads share; no mask and no bias. A candidate
-// beside our own kernels, never the default: plans take it where it was measured to be
-// faster. Its sums of the gradient by the query come in any order, so it has no part in
-// deterministic programs. It wants operands at multiples of 16 bytes; where a call has
-// views at other offsets, our own kernel serves after all.
+// beside our own kernels, which plans take where it was measured to be faster, and the
+// default of large calls (is_known_better). Its sums of the gradient by the query come in
+// any order, so it has no part in deterministic programs. It wants operands at multiples
+// of 16 bytes; where a call has views at other offsets, our own kernel serves after all.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,6 +11,7 @@
 #include "kernels/cuda/cudnn_attention_graph.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/program.h"
+#include "op/kernel_fit.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -43,6 +44,7 @@ float scale_of(const Signature& s, const AttentionCase& c) {
 }
 
 bool fits(const Signature& s) {
+  if (!s.device || s.device->platform() != cuda_platform()) return false;
   for (const int i : {3, 4}) {  // mask, bias
     if (s.inputs.size() > static_cast<size_t>(i) && s.in(i).dtype != DType::kInvalid) {
       return false;
@@ -57,14 +59,39 @@ bool fits(const Signature& s) {
   }
   if (c.causal && a.queries != a.keys) return false;
   if (a.batch * a.heads * a.queries * a.keys < kFewestScores) return false;
-  if (!s.device || gpu_of(s).arch() < kFirstArch) return false;
+  if (gpu_of(s).arch() < kFirstArch || gpu_of(s).is_imagined()) return false;
   const CudnnApi* api = find_cudnn();
   return api && api->version >= kFirstVersion;
 }
 
+/// Whether a call that nobody measures, as one outside of compiled functions, goes to
+/// cuDNN. For 8 x 1024 queries of 12 heads of 64 plans found it the faster one on an H200,
+/// where our own kernel takes 1.5 times as long as PyTorch; other architectures were not
+/// measured. The call must be large for the library's sake too: it makes a plan for every
+/// new size, and smaller calls, of which there may be many sizes, would not earn that
+/// time back.
+bool is_known_better(const Signature& s) {
+  constexpr int kMeasuredArch = 90;
+  constexpr int64_t kManyScores = int64_t{1} << 26, kManyKeys = 512, kSmallestHead = 64;
+  if (!fits(s)) return false;
+  const nn::AttentionShape a = case_of(s).shape;
+  return gpu_of(s).arch() >= kMeasuredArch && a.keys >= kManyKeys &&
+         std::min(a.size, a.value_size) >= kSmallestHead &&
+         a.batch * a.heads * a.queries * a.keys >= kManyScores;
+}
+bool is_candidate(const Signature& s) { return fits(s) && !is_known_better(s); }
+
+/// The kernel that serves where cuDNN cannot.
+const Kernel& own_kernel(const Signature& s) {
+  for (const Kernel* k : KernelRegistry::get().find(*s.op, s.device->platform())) {
+    if (k->id.find("cudnn") == std::string::npos && kernel_fits(*k, s)) return *k;
+  }
+  throw InternalError(s.op->name + ": no kernel of our own fits");
+}
+
 struct CudnnAttention {
-  std::shared_ptr<const DnnPlan> plan;
-  const Kernel* own = nullptr;  // the default
+  std::shared_ptr<const DnnPlan> plan;  // null: the library has no engine for it
+  const Kernel* own = nullptr;
   Ref<Prepared> own_prepared;
   float scale = 1;
   bool causal = false;
@@ -94,17 +121,12 @@ CudnnAttention prepare(const Signature& s) {
   p.plan = find_plan(gpu_of(s), key, [&](const DnnTarget& target) {
     return build_plan(grad ? attention_grad_graph(c) : attention_graph(c), target, {});
   });
-  if (!p.plan) {
-    throw UnimplementedError(s.op->name +
-                             ": cuDNN has no engine for this attention; set "
-                             "TANDEM_CUDNN=0 to leave it to Tandem's own kernels");
-  }
-  p.own = KernelRegistry::get().choose(s, s.device->platform());
+  p.own = &own_kernel(s);
   p.own_prepared = p.own->prepare(s);
   p.scale = scale_of(s, c);
   p.causal = c.causal;
-  p.workspace_bytes = aligned(p.plan->workspace_bytes);
-  if (grad) {
+  p.workspace_bytes = p.plan ? aligned(p.plan->workspace_bytes) : 0;
+  if (grad && p.plan) {
     const auto rows = static_cast<size_t>(a.batch * a.heads * a.queries);
     p.sums_at = p.workspace_bytes;
     p.query_sums_at = p.sums_at + aligned(rows * sizeof(float));
@@ -135,7 +157,7 @@ class Operands {
     for (size_t i = on_host_; i < count_; ++i) {
       together |= reinterpret_cast<uint64_t>(addresses_[i]);
     }
-    if (together % kDnnAligned != 0) {
+    if (!p.plan || together % kDnnAligned != 0) {
       p.own->launch(*p.own_prepared, a);
       return;
     }
@@ -177,11 +199,21 @@ void launch_grad(const CudnnAttention& p, const LaunchArgs& a) {
 
 }  // namespace
 
+void register_cudnn_attention_defaults(Kernels& kernels) {
+  kernels.add(make_kernel<prepare, launch_attention>("ScaledDotProductAttention",
+                                                     "cuda.cudnn.attention.large",
+                                                     kHalfTypes, is_known_better));
+  kernels.add(make_kernel<prepare, launch_grad>("ScaledDotProductAttentionGrad",
+                                                "cuda.cudnn.attention_grad.large",
+                                                kHalfTypes, is_known_better));
+}
+
 void register_cudnn_attention(Kernels& kernels) {
   kernels.add(make_kernel<prepare, launch_attention>(
-      "ScaledDotProductAttention", "cuda.cudnn.attention", kHalfTypes, fits));
-  kernels.add(make_kernel<prepare, launch_grad>(
-      "ScaledDotProductAttentionGrad", "cuda.cudnn.attention_grad", kHalfTypes, fits));
+      "ScaledDotProductAttention", "cuda.cudnn.attention", kHalfTypes, is_candidate));
+  kernels.add(make_kernel<prepare, launch_grad>("ScaledDotProductAttentionGrad",
+                                                "cuda.cudnn.attention_grad", kHalfTypes,
+                                                is_candidate));
 }
 
 }  // namespace tandem::cuda

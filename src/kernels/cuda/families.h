@@ -33,6 +33,7 @@ void register_cross(Kernels& kernels);
 void register_cross_entropy(Kernels& kernels);
 void register_ctc(Kernels& kernels);
 void register_cudnn_attention(Kernels& kernels);
+void register_cudnn_attention_defaults(Kernels& kernels);
 void register_cudnn_conv(Kernels& kernels);
 void register_diag(Kernels& kernels);
 void register_elementwise(Kernels& kernels);

@@ -63,11 +63,11 @@ TEST_F(FakeRefusals, AnErrorThatNobodyReadsIsRaisedBySynchronize) {
 // The first pieces are on their way when a later one is refused: they are over, and the
 // page-locked blocks are back, when the copy throws.
 TEST_F(FakeRefusals, ALargeCopyIsRefusedAsAWhole) {
-  constexpr size_t kBytes = (9 << 20) + 5;  // three blocks
+  constexpr size_t kBytes = (9 << 20) + 5;
   std::vector<uint8_t> host(kBytes, 1);
   const Allocation a = gpu->allocator().allocate(kBytes, &gpu->copy_in());
   fake::run_at_once(false);
-  for (int round = 0; round < 20; ++round) {  // more than there are blocks
+  for (int round = 0; round < 40; ++round) {  // more than there are blocks
     fake::refuse_copy(kRefusal, 2);
     EXPECT_THROW(gpu->copy(gpu->copy_in(), a.address, host.data(), kBytes),
                  InternalError);

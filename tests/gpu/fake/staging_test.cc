@@ -6,6 +6,7 @@
 
 #include "device/copy.h"
 #include "gpu/fake/gpu.h"
+#include "tandem/error.h"
 
 namespace tandem::testing {
 namespace {
@@ -144,6 +145,19 @@ TEST_F(FakeStaging, AConstantIsCopiedOnceOnTheHost) {
   EXPECT_LE(host.info().peak, before + (1 << 20));
   std::fill(values.begin(), values.end(), 4.0f);
   EXPECT_EQ(floats(x), Floats(2 << 20, 3.0f));
+}
+
+// As any other copy: whoever reads it is told, and nobody else.
+TEST_F(FakeStaging, AConstantWhoseCopyIsRefusedIsSpoiled) {
+  const DeviceScope scope("/GPU:0");
+  for (size_t n : {size_t{3}, size_t{2} << 20}) {
+    fake::refuse_copy(1);
+    Tensor x;
+    EXPECT_NO_THROW(x = constant(Floats(n, 3.0f)));
+    fake::refuse_copy(0);
+    EXPECT_ERROR(floats(x), InternalError, "copying to the GPU");
+    EXPECT_NO_THROW(gpu->synchronize());
+  }
 }
 
 // Somebody else's memory was read when the copy was given: they have it back at once.

@@ -18,7 +18,9 @@
 #include "kernels/cuda/pool_text.h"
 #include "kernels/cuda/program.h"
 #include "kernels/cuda/reduce.h"
+#include "kernels/cuda/row_form.h"
 #include "kernels/cuda/scatter.h"
+#include "kernels/cuda/shared_memory.h"
 #include "kernels/cuda/small_product.h"
 #include "kernels/cuda/softmax.h"
 #include "kernels/cuda/strided_copy.h"
@@ -155,7 +157,7 @@ TEST_P(Text, FamiliesCompile) {
   if (t != DType::kBool) expect_compiles("state", state_text(t));
   if (t != DType::kBool)
     expect_compiles("scatter", scatter_text("ADD", t, DType::kInt32));
-  if (is_floating(t)) expect_compiles("norm", norm_text(t));
+  if (is_floating(t)) expect_compiles("norm", norm_text(t));  // with rows.cuh
   if (is_floating(t) || (is_integer(t) && dtype_size(t) >= 4)) {
     expect_compiles("random", random_text(t));
   }
@@ -288,6 +290,64 @@ TEST(LayerNorm, EveryDtypeCompiles) {
   EXPECT_EQ(layer_norm_warps(768, 16), 2);
   EXPECT_EQ(layer_norm_warps(8192, 32), 8);
   EXPECT_EQ(layer_norm_warps(8193, 32), 0);
+}
+
+TEST(KeptRows, EveryFormCompiles) {
+  const char* const kernels[] = {"row_softmax.cuh", "row_entropy.cuh"};
+  for (DType t : {DType::kFloat16, DType::kFloat64}) {
+    for (const int64_t n : {10, 9000}) {
+      for (const char* k : kernels) {
+        expect_compiles(k, kept_rows_text(t, row_form(t, n, 1, kArch), k));
+      }
+    }
+  }
+  for (const int arch : {75, 80, 90}) {
+    for (const char* k : kernels) {
+      expect_compiles(
+          k,
+          kept_rows_text(DType::kBFloat16, row_form(DType::kBFloat16, 1000, 1, arch), k),
+          arch);
+      expect_compiles(
+          k, kept_rows_text(DType::kFloat32, row_form(DType::kFloat32, 9000, 1, arch), k),
+          arch);
+    }
+  }
+}
+
+TEST(KeptRows, FormsHoldTheirRows) {
+  for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+    const auto size = static_cast<int64_t>(dtype_size(t));
+    for (const int arch : {75, 80, 86, 90}) {
+      for (int64_t n = 0; n < 120000; n += n < 300 ? 1 : 311) {
+        for (const int tensors : {1, 2}) {
+          const RowForm form = row_form(t, n, tensors, arch);
+          if (form.team > 0) {
+            EXPECT_GE(16 * form.team * form.chunks, n * size) << n;
+            EXPECT_EQ(256 % form.team, 0) << n;
+          } else if (form.shared > 0) {
+            const auto turn = static_cast<size_t>(16 * tensors) * form.threads;
+            EXPECT_EQ(form.shared % turn, 0) << n;
+            EXPECT_GE(form.shared, static_cast<size_t>(n * size * tensors)) << n;
+            EXPECT_LT(form.shared, shared_memory_limit(arch)) << n;
+          } else {
+            EXPECT_GT(n, 4096) << arch;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(KeptRows, LongRowsLieInSharedMemory) {
+  const RowForm gpt2 = row_form(DType::kFloat32, 50304, 1, 90);
+  EXPECT_EQ(gpt2.team, 0);
+  EXPECT_EQ(gpt2.threads, 1024u);
+  EXPECT_EQ(gpt2.resident, 1);
+  EXPECT_EQ(row_form(DType::kBFloat16, 50304, 1, 90).resident, 2);
+  EXPECT_FALSE(row_form(DType::kFloat32, 50304, 1, 80).is_kept());
+  EXPECT_EQ(row_form(DType::kFloat32, 8192, 1, 75).team, 256);
+  EXPECT_EQ(row_form(DType::kFloat32, 8193, 1, 75).threads, 1024u);
+  EXPECT_FALSE(row_form(DType::kFloat32, 20000, 1, 75).is_kept());
 }
 
 TEST(Pools, EveryDtypeCompiles) {

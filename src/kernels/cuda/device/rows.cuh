@@ -1,6 +1,6 @@
-// Kernels over rows: softmax and its kin over one axis of [outer, n, inner], and the
-// cross entropies. T (storage) comes before this text. One block per row; sums are made
-// in the same order every time.
+// Kernels over rows that are not kept (row_form.h): softmax and its kin over one axis of
+// [outer, n, inner], and the cross entropies. T (storage) comes before this text. One
+// block per row; sums are made in the same order every time.
 typedef typename compute_of<T>::type C;
 
 __shared__ C row_space[33];
@@ -189,13 +189,13 @@ extern "C" __global__ void cross_entropy(const T* x, const T* labels, T* loss,
   }
 }
 
-/// The same with class numbers of type L.
-template <class L>
-inline void sparse(const T* x, const L* labels, T* loss, T* backprop, i64 rows, i64 n,
-                   ReportFlags* flags, i32 site, int together) {
+/// The same with class numbers, of 64 bits where they are `wide`, else 32.
+extern "C" __global__ void sparse(const T* x, const void* labels, T* loss, T* backprop,
+                                  i64 rows, i64 n, ReportFlags* flags, i32 site, int wide,
+                                  int together) {
   for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* from = x + row * n;
-    const i64 label = (i64)labels[row];
+    const i64 label = wide ? ((const i64*)labels)[row] : ((const i32*)labels)[row];
     if (label < 0 || label >= n) {  // the same for the whole block
       if (threadIdx.x == 0) report_bad(flags, 1, site, label, row, n);
       continue;
@@ -214,14 +214,4 @@ inline void sparse(const T* x, const L* labels, T* loss, T* backprop, i64 rows, 
     });
     if (threadIdx.x == 0) loss[row] = put<T>(f_log(s.sum) - (get(from[label]) - s.top));
   }
-}
-extern "C" __global__ void sparse_i32(const T* x, const i32* labels, T* loss, T* backprop,
-                                      i64 rows, i64 n, ReportFlags* flags, i32 site,
-                                      int together) {
-  sparse(x, labels, loss, backprop, rows, n, flags, site, together);
-}
-extern "C" __global__ void sparse_i64(const T* x, const i64* labels, T* loss, T* backprop,
-                                      i64 rows, i64 n, ReportFlags* flags, i32 site,
-                                      int together) {
-  sparse(x, labels, loss, backprop, rows, n, flags, site, together);
 }
