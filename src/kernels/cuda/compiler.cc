@@ -178,7 +178,29 @@ CompileTarget target_for(int arch) {
   return {best, true};
 }
 
+namespace {
+
+/// What a thread that asked for compilations leaves behind. The main thread's goes before
+/// all handlers of the process's exit.
+struct LastWill {
+  pid_t process = 0;
+  void (*stop)() = nullptr;
+  LastWill() = default;
+  LastWill(const LastWill&) = delete;
+  LastWill& operator=(const LastWill&) = delete;
+  ~LastWill() {
+    const bool main_thread = gettid() == process;
+    const bool forked = getpid() != process;  // its threads stayed behind
+    if (stop && main_thread && !forked) stop();
+  }
+};
+thread_local LastWill t_will;
+
+}  // namespace
+
 void begin_compiling(CompileTarget target, void (*stop)()) {
+  t_will.process = getpid();
+  t_will.stop = stop;
   static std::once_flag begun;
   std::call_once(begun, [&] {
     translate("nothing", "extern \"C\" __global__ void nothing() {}\n", target);

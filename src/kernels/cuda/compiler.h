@@ -38,9 +38,11 @@ std::string cache_name(const std::string& source, int arch);
 std::string describe_prebuilt(const std::vector<int>& archs);
 
 /// Makes sure that `stop`, which ends all compilations, runs at the exit of the process
-/// before NVRTC's own objects are destroyed: those come to be in its first compilation,
-/// which is done here, and threads that compile without them crash. Once; before other
-/// threads compile, by one that outlives them.
+/// before NVRTC's own objects are destroyed: threads that compile without them crash.
+/// They come to be while it compiles, so a handler of the exit is too late for those that
+/// are made after it: the first compilation is done here, the handler follows it, and
+/// where it is the main thread that asks and ends, `stop` runs before all handlers.
+/// Before other threads compile, each time.
 void begin_compiling(CompileTarget target, void (*stop)());
 /// What NVRTC makes for an architecture: machine code where it knows it, else PTX of the
 /// newest older one.
