@@ -9,6 +9,13 @@ import numpy as np
 WIDTH = 8
 X = np.linspace(-1.0, 1.0, WIDTH).astype("float32")
 W = (np.eye(WIDTH) * 0.9 + 0.01).astype("float32")
+BATCH, UNITS = 16, 64  # of a recurrent cell
+
+
+def cell_inputs(turns):
+    random = np.random.default_rng(0)
+    shapes = [(turns, BATCH, UNITS), (UNITS, UNITS), (UNITS, UNITS)]  # inputs, their weights, the state's
+    return [(random.standard_normal(shape) / 8).astype("float32") for shape in shapes]
 
 
 def tf_cases(tf, turns):
@@ -75,8 +82,34 @@ def tf_cases(tf, turns):
             g = tf.reduce_sum(tf.square(inner.gradient(y, x)))
         return tf.reduce_sum(outer.gradient(g, x))
 
+    @tf.function
+    def rows_gradient(rows):
+        with tf.GradientTape() as tape:
+            tape.watch(rows)
+            y = x
+            for i in tf.range(n):
+                y = tf.tanh(y + rows[i])
+        return tf.reduce_sum(tape.gradient(y, rows))
+
+    inputs, *weights = (tf.constant(value) for value in cell_inputs(turns))
+
+    @tf.function
+    def cell_gradient(inputs, weights):
+        with tf.GradientTape() as tape:
+            tape.watch([inputs, weights])
+            given = tf.TensorArray(tf.float32, size=turns).unstack(inputs)
+            states = tf.TensorArray(tf.float32, size=turns)
+            state = tf.zeros([BATCH, UNITS])
+            for i in tf.range(turns):
+                state = tf.tanh(given.read(i) @ weights[0] + state @ weights[1])
+                states = states.write(i, state)
+            y = tf.reduce_sum(tf.square(states.stack()))
+        return sum(tf.reduce_sum(g) for g in tape.gradient(y, [inputs, *weights]))
+
     bodies = [elementwise, recurrent, indexed, branching, nested]
     cases = {f"{f.__name__}": forward(f) for f in bodies}
+    cases["gradient_rows"] = lambda: float(rows_gradient(rows))
+    cases["gradient_cell"] = lambda: float(cell_gradient(inputs, weights))
     cases |= {f"gradient_{f.__name__}": gradient(f) for f in bodies}
     cases["second_elementwise"] = forward(second)
     return cases
@@ -122,6 +155,23 @@ def jax_cases(turns):
         run = jax.jit(lambda x: jnp.sum(jax.grad(over(body, count))(x)))
         return lambda: float(run(x))
 
+    def of_rows(rows):
+        return jnp.sum(lax.scan(lambda y, row: (jnp.tanh(y + row), None), x, rows)[0])
+
+    def of_cell(inputs, weights):
+        def turn(state, given):
+            state = jnp.tanh(given @ weights[0] + state @ weights[1])
+            return state, state
+
+        return jnp.sum(jnp.square(lax.scan(turn, jnp.zeros((BATCH, UNITS)), inputs)[1]))
+
+    inputs, *weights = (jnp.asarray(value) for value in cell_inputs(turns))
+
+    @jax.jit
+    def cell_gradient(inputs, weights):
+        return sum(jnp.sum(g) for g in jax.tree_util.tree_leaves(jax.grad(of_cell, (0, 1))(inputs, weights)))
+
+    rows_gradient = jax.jit(lambda rows: jnp.sum(jax.grad(of_rows)(rows)))
     bodies = {"elementwise": elementwise, "recurrent": recurrent, "indexed": indexed, "branching": branching}
     lengths = {name: turns for name in bodies} | {"nested": turns // 10}
     bodies["nested"] = nested
@@ -130,4 +180,6 @@ def jax_cases(turns):
     first = jax.grad(over(elementwise, turns))
     twice = jax.jit(lambda x: jnp.sum(jax.grad(lambda x: jnp.sum(jnp.square(first(x))))(x)))
     cases["second_elementwise"] = lambda: float(twice(x))
+    cases["gradient_rows"] = lambda: float(rows_gradient(rows))
+    cases["gradient_cell"] = lambda: float(cell_gradient(inputs, weights))
     return cases

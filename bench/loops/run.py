@@ -31,6 +31,7 @@ CASES = (
     {name: name for name in BODIES}
     | {f"gradient_{name}": f"gradient of {name}" for name in BODIES}
     | {"second_elementwise": "second gradient of elementwise"}
+    | {"gradient_rows": "gradient of the rows of indexed", "gradient_cell": "gradient of a recurrent cell"}
 )
 PEERS = {"tensorflow": "TensorFlow", "jax": "JAX"}
 TOLERANCE = 1e-3  # of results, relative, and absolute below 1

@@ -5,6 +5,7 @@
 #include <memory>
 #include <queue>
 #include <set>
+#include <tuple>
 
 #include "graph/states.h"
 #include "op/guarded_writes.h"
@@ -263,6 +264,14 @@ class Orderer {
     }
   }
 
+  // A push of what no device makes.
+  bool is_kept_on_host(int32_t i) const {
+    const Node& n = graph_.node(i);
+    if (!n.is_op("TensorListPushBack") || !n.inputs[1].defined()) return false;
+    const Device* from = assignment_.of(n.inputs[1]);
+    return !from || from->is_host();
+  }
+
   void sort() {
     std::vector<int32_t> waiting(size(graph_), 0);
     for (const auto& list : next_) {
@@ -270,7 +279,8 @@ class Orderer {
     }
     // Nodes without work first, then copies that others wait for, then devices, whose
     // work in a row becomes one launch, then the host, then what goes to the caller;
-    // program order within.
+    // program order within, but what a list keeps is put there as soon as it is known:
+    // its memory can be used again.
     std::vector<char> is_result(size(graph_), 0);
     for (ValueRef v : graph_.results()) {
       if (v.defined()) is_result[static_cast<size_t>(v.node)] = 1;
@@ -283,7 +293,7 @@ class Orderer {
       } else if (graph_.node(i).kind == Node::Kind::kCopy) {
         rank = is_result[static_cast<size_t>(i)] ? 4 : 1;
       }
-      return std::pair(rank, i);
+      return std::tuple(rank, !is_kept_on_host(i), i);
     };
     const auto later = [&](int32_t a, int32_t b) { return key(a) > key(b); };
     std::priority_queue<int32_t, std::vector<int32_t>, decltype(later)> ready(later);

@@ -11,19 +11,10 @@ int64_t read_index(DType dtype, const void* p) {
 }
 }  // namespace
 
-Tensor& Executable::handle(Frame& f, const Place& p) {
-  return p.storage == Place::Storage::kParameter ? f.parameter_handles[idx(p.index)]
-                                                 : f.handles[idx(p.index)];
-}
-
 Tensor Executable::list(Frame& f, ValueRef v) const {
   const Place& p = place(v);
   return p.storage == Place::Storage::kConstant ? graph_.node(p.index).constant
                                                 : handle(f, p);
-}
-
-const Place& Executable::place(ValueRef v) const {
-  return plan_.places[idx(v.node)][idx(v.output)];
 }
 
 SmallVec<void*, 16> Executable::variables_of(const Frame& f, size_t child) const {

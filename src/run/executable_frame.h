@@ -175,4 +175,13 @@ struct Executable::Frame {
   }
 };
 
+inline Tensor& Executable::handle(Frame& f, const Place& p) {
+  return p.storage == Place::Storage::kParameter ? f.parameter_handles[idx(p.index)]
+                                                 : f.handles[idx(p.index)];
+}
+
+inline const Place& Executable::place(ValueRef v) const {
+  return plan_.places[idx(v.node)][idx(v.output)];
+}
+
 }  // namespace tandem

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/recorder.h"
 #include "device/runtime.h"
 #include "ops/tensor_list.h"
 #include "plan/list_devices.h"
@@ -199,8 +200,15 @@ void Executable::run_list_op(Frame& f, const Step& step) {
     return;
   }
   if (step.list != Step::List::kOther) {
+    const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
     const bool nested = step.element->dtype == DType::kVariant;
-    if (nested ? run_on_handles(f, step) : run_on_rows(f, step)) return;
+    if (nested ? run_on_handles(f, step) : run_on_rows(f, step)) {
+      if (!begin) return;
+      recorder::record(recorder::Kind::kOp, step.name,
+                       step.device->compute().lane().c_str(), begin, recorder::now_ns(),
+                       0, site_of(step));
+      return;
+    }
   }
   const Node& n = graph_.node(step.node);
   std::vector<Tensor> inputs;

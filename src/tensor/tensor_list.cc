@@ -303,7 +303,8 @@ Tensor make_list_tensor(TensorList list) {
 }
 
 const TensorList& list_of(const Tensor& tensor) {
-  if (!tensor.defined() || tensor.dtype() != DType::kVariant || !tensor.impl()->buffer) {
+  const TensorImpl* const t = tensor.impl();
+  if (!t || t->dtype != DType::kVariant || !t->buffer) {
     throw InvalidArgumentError(
         fmt::format("Expected a list of tensors, got a tensor of dtype {}.",
                     tensor.defined() ? dtype_name(tensor.dtype()) : "<undefined>"));
@@ -312,9 +313,10 @@ const TensorList& list_of(const Tensor& tensor) {
 }
 
 TensorList* sole_list(const Tensor& tensor) {
-  if (!tensor.defined() || tensor.dtype() != DType::kVariant) return nullptr;
+  if (!tensor.defined()) return nullptr;
   const TensorImpl& t = *tensor.impl();
-  if (!t.buffer || tensor.header().use_count() != 1 || t.buffer.use_count() != 1) {
+  if (t.dtype != DType::kVariant || !t.buffer || tensor.header().use_count() != 1 ||
+      t.buffer.use_count() != 1) {
     return nullptr;
   }
   return static_cast<TensorList*>(t.data());

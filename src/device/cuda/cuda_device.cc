@@ -237,6 +237,13 @@ TimePoint CudaDevice::copy(Stream& stream, void* to, const void* from, size_t by
   } catch (...) {
     // Pieces that were taken before the one that is refused still use both sides.
     native.wait_quietly(native.now().sequence);
+    // A GPU that is lost refuses everything: that is what there is to say.
+    const CUresult state =
+        enter() ? driver().cuStreamQuery(native.native()) : CUDA_SUCCESS;
+    if (state != CUDA_SUCCESS && state != CUDA_ERROR_NOT_READY) {
+      lost(state, stream.lane());
+      activate();
+    }
     throw;
   }
   record_copy(!target ? "D2H" : source ? "D2D" : "H2D", stream, begin, bytes);

@@ -32,7 +32,8 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   using namespace tandem::cuda;
   tandem::set_measured_with(cuda_platform(), measured_on);
   Kernels kernels;
-  register_cudnn_attention_defaults(kernels);  // defaults where they fit, in this order
+  // Defaults where they fit, in this order.
+  add_library(kernels, register_cudnn_attention_defaults);
   register_attention_tiles(kernels);
   register_attention(kernels);
   register_batch_norm(kernels);  // before norm: the default where it fits

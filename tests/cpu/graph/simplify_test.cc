@@ -6,6 +6,8 @@
 
 #include "graph/passes/passes.h"
 #include "graph/verify.h"
+#include "op/emitter.h"
+#include "ops/tensor_list.h"
 #include "run/graph_interpreter.h"
 #include "support/trace_support.h"
 #include "tandem/tandem.h"
@@ -253,6 +255,62 @@ TEST(Simplify, TransposedOperandsOfProducts) {
                  [](const Tensor& x) { return matmul(x, transpose(x, {{1, 2, 0}})); })
                 .substr(0, 9),
             "Transpose");
+}
+
+// total + zeros with updates added at indices along an axis; total is a parameter.
+std::string sum_of_rows(const Shape& shape, const Shape& updates, int64_t axis,
+                        bool parameter) {
+  static const OpHandle grad("GatherV2Grad");
+  const Graph g =
+      trace({{float32, shape}, {float32, updates}, {int32, {2}}}, [&](const Tensors& x) {
+        const Tensor total = parameter ? x[0] : sin(x[0]);
+        const Tensor rows = emit(grad, {x[1], x[2], x[0]}, GatherAttrs{.axis = axis});
+        return Tensors{total + rows, rows + total};
+      });
+  const Graph made = remove_dead_nodes(simplify(g));
+  verify(made);
+  Tensors given = {reshape(cast(range(24), float32), shape), ones(updates) * 100.f,
+                   constant({1, 0})};
+  const Tensors expected = interpret(g, given), got = interpret(made, given);
+  for (size_t k = 0; k < expected.size(); ++k) {
+    EXPECT_EQ(got[k].to_vector<float>(), expected[k].to_vector<float>());
+  }
+  return op_list(made);
+}
+
+TEST(Simplify, RowsAreAddedToTheirPlaces) {
+  EXPECT_EQ(sum_of_rows({12, 2}, {2, 2}, 0, true),
+            "Reshape Reshape TensorScatterAdd Reshape Reshape TensorScatterAdd");
+  // Of each of two blocks; the result in the shape of the sum.
+  EXPECT_EQ(sum_of_rows({2, 4, 3}, {2, 2, 3}, 1, true),
+            "Reshape AddV2 Reshape Reshape Reshape TensorScatterAdd Reshape Reshape "
+            "AddV2 Reshape Reshape Reshape TensorScatterAdd Reshape");
+  // Only sums that are kept from turn to turn.
+  EXPECT_EQ(sum_of_rows({12, 2}, {2, 2}, 0, false), "Sin GatherV2Grad AddV2 AddV2");
+}
+
+TEST(Simplify, ElementsAreAddedToTheirPlaces) {
+  static const OpHandle reserve("TensorListReserve"), zeros("TensorListZerosLike"),
+      set("TensorListSetItem"), add("TensorListAdd"), stack_op("TensorListStack");
+  const Graph g = trace({{float32, {2}}, {int32, {}}}, [](const Tensors& x) {
+    const TensorListAttrs attrs{float32, {2}};
+    const Tensor list = emit(reserve, {constant(3)}, attrs);
+    const Tensor total = emit(set, {list, constant(1), x[0]});
+    const Tensor one = emit(set, {emit(zeros, {list}), x[1], x[0] * 10.f});
+    const Tensor two = emit(set, {emit(zeros, {list}), constant(0), x[0] * 100.f});
+    const Tensor sum = emit(add, {total, emit(add, {one, two})});
+    return Tensors{emit(stack_op, {sum, Tensor()}, attrs)};
+  });
+  const Graph made = remove_dead_nodes(simplify(g));
+  verify(made);
+  EXPECT_EQ(count_ops(made, "TensorListAdd"), 0) << made.dump();
+  EXPECT_EQ(count_ops(made, "TensorListZerosLike"), 0) << made.dump();
+  EXPECT_EQ(count_ops(made, "TensorListScatterIntoExistingList"), 2) << made.dump();
+  const Tensor x = constant({1.f, 2.f});
+  EXPECT_EQ(interpret(made, Tensors{x, constant(1)})[0].to_vector<float>(),
+            std::vector<float>({100, 200, 11, 22, 0, 0}));
+  EXPECT_EQ(interpret(made, Tensors{x, constant(0)})[0].to_vector<float>(),
+            std::vector<float>({110, 220, 1, 2, 0, 0}));
 }
 
 TEST(Simplify, UnknownShapesAreLeftAlone) {

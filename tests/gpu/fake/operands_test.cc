@@ -4,6 +4,7 @@
 
 #include "device/operand_address.h"
 #include "gpu/fake/gpu.h"
+#include "op/fixed_addresses.h"
 #include "tandem/function.h"
 #include "tandem/profile.h"
 #include "tensor/tensor_impl.h"
@@ -102,6 +103,14 @@ TEST_F(FakeOperands, AGraphThatIsMadeAgainIsTold) {
   r.wait();
   stop_profile();
   expect_given("vectors", {address(x), address(y), address(r)});
+}
+
+/// What a library launches cannot be told addresses.
+TEST_F(FakeOperands, CudnnsKernelsKeepTheirs) {
+  for (const Kernel* k : KernelRegistry::get().all()) {
+    if (k->id.find("cudnn") == std::string::npos) continue;
+    EXPECT_TRUE(has_fixed_addresses(*k)) << k->id;
+  }
 }
 
 }  // namespace
