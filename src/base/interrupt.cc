@@ -11,8 +11,6 @@ constexpr int64_t kOftenNs = 1'000'000;
 constexpr int32_t kMaxEvery = 16;
 }  // namespace
 
-thread_local constinit InterruptScope* InterruptScope::current_ = nullptr;
-
 void InterruptScope::look() {
   const int64_t now = recorder::now_ns();
   every_ = now - looked_ns_ < kOftenNs ? std::min(2 * every_, kMaxEvery) : 1;
@@ -25,12 +23,12 @@ void InterruptScope::look() {
 }
 
 void poll_interrupt() {
-  InterruptScope* const scope = InterruptScope::current_;
+  InterruptScope* const scope = t_thread.interrupt;
   if (scope && --scope->left_ <= 0) scope->look();
 }
 
 void poll_interrupt_now() {
-  if (InterruptScope* const scope = InterruptScope::current_) scope->look();
+  if (InterruptScope* const scope = t_thread.interrupt) scope->look();
 }
 
 }  // namespace tandem

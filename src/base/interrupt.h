@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "base/thread_state.h"
+
 namespace tandem {
 
 /// While it lives, poll_interrupt() on this thread calls `check(data)` about twenty times
@@ -18,19 +20,22 @@ class InterruptScope {
   enum class Waiting : uint8_t { kPolls, kWakes };
   explicit InterruptScope(Check check, void* data = nullptr,
                           Waiting waiting = Waiting::kPolls)
-      : check_(check), data_(data), waiting_(waiting), outer_(current_) {
-    current_ = this;
+      : check_(check), data_(data), waiting_(waiting), outer_(t_thread.interrupt) {
+    t_thread.interrupt = this;
   }
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
-  ~InterruptScope() { current_ = outer_; }
+  ~InterruptScope() { t_thread.interrupt = outer_; }
 
   /// Between two checks, and the longest that a waiting thread sleeps.
   static constexpr int64_t kPeriodNs = 50'000'000;
   /// Whether anybody can interrupt this thread.
-  static bool listens() { return current_; }
+  static bool listens() { return t_thread.interrupt; }
   /// Whether a thread that waits has to wake up by itself.
-  static bool wakes_itself() { return current_ && current_->waiting_ == Waiting::kPolls; }
+  static bool wakes_itself() {
+    const InterruptScope* const scope = t_thread.interrupt;
+    return scope && scope->waiting_ == Waiting::kPolls;
+  }
 
  private:
   friend void poll_interrupt();
@@ -45,7 +50,6 @@ class InterruptScope {
   int64_t checked_ns_ = 0;  // 0: not yet
   int32_t left_ = 1;        // polls until the clock is looked at
   int32_t every_ = 1;
-  static thread_local constinit InterruptScope* current_;
 };
 
 /// For loops and sequences of steps: reads the clock at every call where calls are far

@@ -15,13 +15,10 @@
 
 #include "base/denormals.h"
 #include "base/single_thread.h"
+#include "base/thread_state.h"
 
 namespace tandem {
 namespace {
-
-thread_local Team* this_team = nullptr;
-thread_local Team* held_team = nullptr;
-thread_local bool inside_range = false;
 
 #ifdef TANDEM_NO_OPENMP
 int omp_get_max_threads() { return 1; }
@@ -31,10 +28,10 @@ void omp_set_num_threads(int) {}
 /// Marks the thread as working on a range: nested calls run inline.
 class InsideRange {
  public:
-  InsideRange() : previous_(std::exchange(inside_range, true)) {}
+  InsideRange() : previous_(std::exchange(t_thread.inside_range, true)) {}
   InsideRange(const InsideRange&) = delete;
   InsideRange& operator=(const InsideRange&) = delete;
-  ~InsideRange() { inside_range = previous_; }
+  ~InsideRange() { t_thread.inside_range = previous_; }
 
  private:
   bool previous_;
@@ -91,11 +88,11 @@ void run_parts(int64_t n, int parts, FnRef<void(int, int64_t, int64_t)> body) {
   const auto run = [&](int part) {
     body(part, n * part / parts, n * (part + 1) / parts);
   };
-  if (parts == 1 || inside_range || !this_team) {
+  if (parts == 1 || t_thread.inside_range || !t_thread.team) {
     for (int part = 0; part < parts; ++part) run(part);
     return;
   }
-  TeamToken token(this_team);
+  TeamToken token(t_thread.team);
   if (token.threads() == 1) {
     for (int part = 0; part < parts; ++part) run(part);
     return;
@@ -132,8 +129,8 @@ std::atomic<bool> g_forked{false};
 }  // namespace
 
 TeamToken::TeamToken(Team* team) {
-  if (!team || inside_range) return;
-  if (held_team == team) {
+  if (!team || t_thread.inside_range) return;
+  if (t_thread.held_team == team) {
     threads_ = team->threads();
     return;
   }
@@ -141,7 +138,7 @@ TeamToken::TeamToken(Team* team) {
   if (wanted > 1 && !team->held_.exchange(true, std::memory_order_acquire)) {
     team_ = team;
     threads_ = wanted;
-    previous_ = std::exchange(held_team, team);
+    previous_ = std::exchange(t_thread.held_team, team);
     bind_workers(*team, wanted);
   }
   previous_threads_ = omp_get_max_threads();
@@ -151,34 +148,34 @@ TeamToken::TeamToken(Team* team) {
 TeamToken::~TeamToken() {
   if (previous_threads_ > 0) omp_set_num_threads(previous_threads_);
   if (!team_) return;
-  held_team = previous_;
+  t_thread.held_team = previous_;
   team_->held_.store(false, std::memory_order_release);
 }
 
 // As in a range: kernels run inline. OpenMP regions of libraries get one thread, too.
 SingleThread::SingleThread()
-    : previous_(std::exchange(inside_range, true)),
+    : previous_(std::exchange(t_thread.inside_range, true)),
       previous_threads_(omp_get_max_threads()) {
   omp_set_num_threads(1);
 }
 SingleThread::~SingleThread() {
-  inside_range = previous_;
+  t_thread.inside_range = previous_;
   omp_set_num_threads(previous_threads_);
 }
 
-Team* current_team() { return this_team; }
+Team* current_team() { return t_thread.team; }
 
-CurrentTeam::CurrentTeam(Team* team) : previous_(std::exchange(this_team, team)) {}
-CurrentTeam::~CurrentTeam() { this_team = previous_; }
+CurrentTeam::CurrentTeam(Team* team) : previous_(std::exchange(t_thread.team, team)) {}
+CurrentTeam::~CurrentTeam() { t_thread.team = previous_; }
 
 void parallel_for(int64_t n, int64_t grain, FnRef<void(int64_t, int64_t)> body) {
   if (n <= 0) return;
-  if (n <= grain || inside_range || !this_team) {
+  if (n <= grain || t_thread.inside_range || !t_thread.team) {
     body(0, n);
     return;
   }
   const int parts =
-      static_cast<int>(std::min<int64_t>(grains(n, grain), this_team->threads()));
+      static_cast<int>(std::min<int64_t>(grains(n, grain), t_thread.team->threads()));
   run_parts(n, parts, [&](int, int64_t begin, int64_t end) { body(begin, end); });
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/thread_state.h"
 #include "device/runtime.h"
 #include "tandem/device.h"
 #include "tandem/error.h"
@@ -29,10 +30,15 @@ constexpr const char* kLocalJob = "localhost";
 struct ScopeView {
   const DeviceSpec* spec = nullptr;
   Device* exact = nullptr;
-  uint64_t key = 0;
 };
 thread_local ScopeView t_view;
 thread_local void* t_scope = nullptr;
+
+// The key is where calls look for it.
+void show(ScopeView view, uint64_t key) {
+  t_view = view;
+  t_thread.scope_key = key;
+}
 
 bool is_local(const DeviceSpec& s) {
   return (!s.job || *s.job == kLocalJob) && s.replica.value_or(0) == 0 &&
@@ -127,14 +133,14 @@ DeviceScope::DeviceScope(std::string_view device) : state_(nullptr) {
   state->key = state->spec.empty() ? 0 : hash_bytes(state->spec.str()) | 1;
   state_ = state.release();
   t_scope = state_;
-  t_view = {&state_->spec, state_->exact, state_->key};
+  show({&state_->spec, state_->exact}, state_->key);
 }
 
 DeviceScope::DeviceScope(std::nullopt_t) : state_(new State) {
   Runtime::get().initialize();
   state_->outer = static_cast<State*>(t_scope);
   t_scope = state_;
-  t_view = {&state_->spec, nullptr, 0};
+  show({&state_->spec, nullptr}, 0);
 }
 
 DeviceScope::~DeviceScope() {
@@ -143,7 +149,11 @@ DeviceScope::~DeviceScope() {
   if (top == state_) {
     State* outer = state_->outer;
     t_scope = outer;
-    t_view = outer ? ScopeView{&outer->spec, outer->exact, outer->key} : ScopeView{};
+    if (outer) {
+      show({&outer->spec, outer->exact}, outer->key);
+    } else {
+      show({}, 0);
+    }
   } else {
     for (State* s = top; s; s = s->outer) {
       if (s->outer != state_) continue;
@@ -156,7 +166,7 @@ DeviceScope::~DeviceScope() {
 
 const DeviceSpec* current_device_spec() { return t_view.spec; }
 Device* scoped_device() { return t_view.exact; }
-uint64_t scope_key() { return t_view.key; }
+uint64_t scope_key() { return t_thread.scope_key; }
 
 Placement place_eager(const Signature& s) {
   Runtime::get().initialize();

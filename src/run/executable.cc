@@ -13,141 +13,193 @@
 #include "run/node_error.h"
 #include "tandem/device.h"
 #include "tensor/live_memory.h"
+#include "tensor/renew_id.h"
 #include "tensor/variable_impl.h"
 #include "tensor/variable_wait.h"
 
 namespace tandem {
 
-namespace {
-bool only_host_devices() {
-  static const bool only = [] {
-    for (Device* d : Runtime::get().devices()) {
-      if (!d->is_host()) return false;
-    }
-    return true;
-  }();
-  return only;
-}
-}  // namespace
-
 std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
-  std::vector<Tensor> results(graph_.results().size());
+  std::vector<Tensor> results(results_.size());
   run(arguments, results);
   return results;
 }
 
+// What a call of kernels of the host does is all here, in one piece and in order; the
+// rest is in functions of its own, which such a call does not come by.
 void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places) {
   Frame& f = acquire();
   struct Release {
     Executable& e;
     Frame& f;
-    ~Release() {
-      for (Tensor& t : f.given) t = Tensor();
-      e.release(f);
-    }
+    ~Release() { e.release(f); }
   } release{*this, f};
 
-  // One that failed may have left an error that only it explains.
-  if (has_async_ && f.failed.load(std::memory_order_acquire)) {
-    wait_for_lanes(f);
-    f.take_error();
-  }
-  LeaseSet leases;
-  SmallVec<void*, 16> parameters;
+  if (has_async_) forget_error(f);
+  std::optional<LeaseSet> leases;  // of devices' memory
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorImpl* t = arguments[i].impl();
-    if (!t || !t->buffer || t->dtype == DType::kVariant) {
-      parameters.push_back(nullptr);
-      f.parameter_handles[i] = arguments[i];
-      continue;
+    if (host_alone_ && t && t->buffer && t->dtype != DType::kVariant) [[likely]] {
+      if (t->buffer->ready() || t->buffer->poisoned()) t->buffer->host_wait();
+      f.wanted[i] = t->data();
+    } else {
+      f.wanted[i] = argument_address(f, i, arguments[i], leases);
     }
-    // Sub-graphs are given addresses, not tensors that can be waited for.
-    if (t->device->is_host() || (host_control_ && t->device != stream_device_)) {
-      t->buffer->host_wait();
-    } else if (host_control_) {
-      if (auto e = t->buffer->error()) std::rethrow_exception(e);
-      stream_device_->compute().wait(t->buffer->ready());
-    }
-    parameters.push_back(t->address(leases));
   }
-  if (has_async_) f.arguments.assign(arguments.begin(), arguments.end());
-  if (!bound_parameters_.empty()) {
-    align_arguments(f, {parameters.data(), parameters.size()}, leases);
-  }
+  if (has_async_) keep_arguments(f, arguments, leases);
 
   std::optional<VariableHold> hold;
   const auto mode =
       writes_ ? VariableHold::Mode::kExclusive : VariableHold::Mode::kShared;
-  if (!variables_.empty()) {
-    hold.emplace(*variables_[0].impl()->variable, mode);
-    bind_variables(f, hold->lock());
-  }
-  const CallHold call(hold ? hold->lock() : nullptr, mode);
-
-  std::vector<Tensor>& results = f.given;
-  SmallVec<void*, 16> result_addresses;
-  for (size_t k = 0; k < results.size(); ++k) {
-    const ValueRef v = graph_.results()[k];
-    result_addresses.push_back(nullptr);
-    if (!v.defined()) continue;
-    const ValueInfo& info = graph_.info(v);
-    const Place& p = plan_.places[idx(v.node)][idx(v.output)];
-    if (p.storage == Place::Storage::kParameter) {
-      results[k] = arguments[idx(p.index)];
-    } else if (p.storage == Place::Storage::kConstant) {
-      results[k] = constants_[idx(p.index)][0];
-    } else if (p.storage == Place::Storage::kResult) {
-      Device& device = *spaces_[idx(p.space)];
-      Tensor& last = f.result_tensors[k];
-      const bool reuse = last.defined() && only_host_devices() &&
-                         last.header().use_count() == 1 &&
-                         last.impl()->buffer.use_count() == 1;
-      results[k] =
-          reuse ? make_tensor(info.dtype, info.shape, device, last.impl()->buffer, 0)
-                : make_tensor_for("result of", name_, device, info.dtype, info.shape);
-      last = results[k];
-      result_addresses[k] = results[k].impl()->address(leases);
+  const VariableLock* lock = nullptr;
+  if (variable_) {
+    hold.emplace(*variable_, mode);
+    lock = hold->lock();
+    // Looking at every variable costs more than a small step. Nothing has changed when
+    // nobody else has taken their lock since the last time: values are replaced and
+    // handed out only by who holds it.
+    const uint64_t holds = lock ? lock->holds.load(std::memory_order_relaxed) : 0;
+    if (lock && lock == f.bound_lock && holds == f.bound_holds + 1 && !has_async_) {
+      f.bound_holds = holds;
+    } else {
+      bind_variables(f, lock);
     }
   }
-  bind(f, {parameters, result_addresses, {}});
+  const CallHold call(lock, mode);
 
-  Device& cpu = Runtime::get().cpu();
-  const CurrentTeam current(cpu.team());
-  const TeamToken token(cpu.team());
-  f.single = cpu.team() && token.threads() < cpu.team()->threads();
+  void** const result_addresses = f.wanted.data() + arguments.size();
+  for (size_t k = 0; k < results_.size(); ++k) {
+    if (results_[k].storage != Place::Storage::kResult) continue;
+    const Tensor& last = f.result_tensors[k];
+    const TensorImpl* t = last.impl();
+    // A result that its user has let go, memory and all, is made anew where it was.
+    if (host_alone_ && t && last.header().use_count() == 1 && t->buffer.use_count() == 1)
+        [[likely]] {
+      renew_id(*last.impl());
+      result_addresses[k] = t->data();
+    } else {
+      result_addresses[k] = result_address(f, k, leases);
+    }
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (f.wanted[i] != f.parameters[i]) {
+      rebind(f, parameter_patches_[i], f.parameters[i], f.wanted[i]);
+    }
+  }
+  for (size_t k = 0; k < results_.size(); ++k) {
+    if (result_addresses[k] != f.results[k]) {
+      rebind(f, result_patches_[k], f.results[k], result_addresses[k]);
+    }
+  }
+
+  const CurrentTeam current(team_);
+  const TeamToken token(team_);
+  f.single = team_ && token.threads() < team_->threads();
   const FlushDenormals flush;
   try {
-    issue(f);
-  } catch (...) {
-    if (has_async_) {
-      wait_for_lanes(f);
-      // The caller sees it now: the stream it came from need not report it as well.
-      const std::exception_ptr seen = std::current_exception();
-      for (Device* d : Runtime::get().devices()) d->forget_error(seen);
+    if (only_host_) {
+      run_on_host(f, 0, steps_.size());
+    } else {
+      issue(f);
     }
-    f.take_error();
-    f.result_tensors.assign(f.result_tensors.size(), Tensor());
+  } catch (...) {
+    give_up(f);
     throw;
   }
+  if (f.fresh || has_async_) finish(f);
+  // A place may be that of an argument.
+  if (hands_through_) hand_through(f, arguments);
+  if (f.lists) forget_lists(f);
+  for (size_t k = 0; k < results_.size(); ++k) {
+    places[k] = results_[k].storage == Place::Storage::kResult ? f.result_tensors[k]
+                                                               : std::move(f.given[k]);
+  }
+}
+
+// ---- What is not on the way of a repeated call of the host's kernels
+
+// One that failed may have left an error that only it explains.
+void Executable::forget_error(Frame& f) {
+  if (!f.failed.load(std::memory_order_acquire)) return;
+  wait_for_lanes(f);
+  f.take_error();
+}
+
+void* Executable::argument_address(Frame& f, size_t i, const Tensor& argument,
+                                   std::optional<LeaseSet>& leases) {
+  const TensorImpl* t = argument.impl();
+  if (!t || !t->buffer || t->dtype == DType::kVariant) {
+    f.parameter_handles[i] = argument;
+    f.lists = true;
+    return nullptr;
+  }
+  // Sub-graphs are given addresses, not tensors that can be waited for.
+  if (t->device->is_host() || (host_control_ && t->device != stream_device_)) {
+    t->buffer->host_wait();
+  } else if (host_control_) {
+    if (auto e = t->buffer->error()) std::rethrow_exception(e);
+    stream_device_->compute().wait(t->buffer->ready());
+  }
+  if (!leases) leases.emplace();
+  return t->address(*leases);
+}
+
+// Until lanes are done with them, and where recorded kernels can reach them.
+void Executable::keep_arguments(Frame& f, std::span<const Tensor> arguments,
+                                std::optional<LeaseSet>& leases) {
+  f.arguments.assign(arguments.begin(), arguments.end());
+  if (bound_parameters_.empty()) return;
+  if (!leases) leases.emplace();
+  align_arguments(f, f.wanted.first(arguments.size()), *leases);
+}
+
+void* Executable::result_address(Frame& f, size_t k, std::optional<LeaseSet>& leases) {
+  const Result& r = results_[k];
+  f.result_tensors[k] =
+      make_tensor_for("result of", name_, *r.device, r.info->dtype, r.info->shape);
+  if (!leases) leases.emplace();
+  return f.result_tensors[k].impl()->address(*leases);
+}
+
+void Executable::hand_through(Frame& f, std::span<const Tensor> arguments) {
+  for (size_t k = 0; k < results_.size(); ++k) {
+    const Result& r = results_[k];
+    if (r.storage == Place::Storage::kParameter) {
+      f.given[k] = arguments[idx(r.index)];
+    } else if (r.storage == Place::Storage::kConstant) {
+      f.given[k] = constants_[idx(r.index)][0];
+    } else if (r.storage == Place::Storage::kHandle) {
+      f.given[k] = f.handles[idx(r.index)];
+    }
+  }
+}
+
+void Executable::forget_lists(Frame& f) {
+  for (Tensor& list : f.handles) list = Tensor();
+  for (Tensor& list : f.parameter_handles) list = Tensor();
+  f.lists = !f.handles.empty();
+}
+
+// Of a call that has thrown.
+void Executable::give_up(Frame& f) {
+  if (has_async_) {
+    wait_for_lanes(f);
+    // The caller sees it now: the stream it came from need not report it as well.
+    const std::exception_ptr seen = std::current_exception();
+    for (Device* d : Runtime::get().devices()) d->forget_error(seen);
+  }
+  f.take_error();
+  f.result_tensors.assign(f.result_tensors.size(), Tensor());
+}
+
+void Executable::finish(Frame& f) {
   if (has_async_) finish_async(f);
   if (f.fresh && !side_ends_.empty()) Runtime::get().join_threads_before_statics();
   f.fresh = false;
-  for (size_t k = 0; k < results.size(); ++k) {
-    const ValueRef v = graph_.results()[k];
-    if (!v.defined() || results[k].defined()) continue;
-    const Place& p = plan_.places[idx(v.node)][idx(v.output)];
-    if (p.storage == Place::Storage::kHandle) {
-      results[k] = f.handles[idx(p.index)];
-    }
-  }
-  for (Tensor& list : f.handles) list = Tensor();
-  for (Tensor& list : f.parameter_handles) list = Tensor();
-  std::move(results.begin(), results.end(), places.begin());
 }
 
 // When lanes have work left: who waits for what, and where an error goes.
 void Executable::finish_async(Frame& f) {
-  const std::vector<Tensor>& results = f.given;
   for (size_t i = 0; i < variables_.size(); ++i) {
     VariableImpl& v = *variables_[i].impl()->variable;
     if (v.device->is_host()) continue;
@@ -158,22 +210,19 @@ void Executable::finish_async(Frame& f) {
       v.value.impl()->buffer->add_use(end);
     }
   }
-  for (size_t k = 0; k < results.size(); ++k) {
-    const ValueRef v = graph_.results()[k];
-    if (!v.defined() || !results[k].defined()) continue;
-    const Place& p = plan_.places[idx(v.node)][idx(v.output)];
-    if (p.storage != Place::Storage::kResult) continue;
-    const int32_t step = step_of_result_[k];
-    const TimePoint done = step >= 0 ? f.done[idx(step)] : TimePoint{};
+  for (size_t k = 0; k < results_.size(); ++k) {
+    if (results_[k].storage != Place::Storage::kResult) continue;
+    const int32_t made_by = results_[k].made_by;
+    const TimePoint done = made_by >= 0 ? f.done[idx(made_by)] : TimePoint{};
     if (!done) continue;
+    const Ref<Buffer>& buffer = f.result_tensors[k].impl()->buffer;
     // In the order of the lane that makes it: an error of the call spoils it.
-    const TimePoint after = done.stream->submit(
-        [&f, buffer = results[k].impl()->buffer](const StreamContext&) {
-          if (!f.failed.load(std::memory_order_acquire)) return;
-          const std::lock_guard lock(f.error_mutex);
-          if (f.error) buffer->poison(f.error);
-        });
-    results[k].impl()->buffer->set_ready(after);
+    const TimePoint after = done.stream->submit([&f, buffer](const StreamContext&) {
+      if (!f.failed.load(std::memory_order_acquire)) return;
+      const std::lock_guard lock(f.error_mutex);
+      if (f.error) buffer->poison(f.error);
+    });
+    buffer->set_ready(after);
     for (size_t l = 0; l < f.lane_end.size(); ++l) {
       if (f.lane_end[l].stream == after.stream) f.lane_end[l] = after;
     }
@@ -218,41 +267,48 @@ void Executable::wait_for_inputs(Frame& f, const Segment& segment) {
   for (size_t w : segment.waits) device->compute().wait(f.done[w]);
 }
 
-void Executable::run_on_host(Frame& f, const Segment& segment) {
-  size_t k = segment.begin;
+void Executable::run_on_host(Frame& f, size_t begin, size_t end) {
+  size_t k = begin;
   try {
-    for (; k < segment.end; ++k) {
+    const bool polls = f.polls && InterruptScope::listens();
+    for (; k < end; ++k) {
       const Step& step = steps_[k];
-      if (f.polls && k < first_write_) poll_interrupt();
-      switch (step.kind) {
-        case Step::Kind::kKernel:
-          if (!step.simple || recorder::enabled()) {
-            run_kernel(f, step);
-          } else if (step.scalar != ScalarOp::kNone) {
-            run_scalar(step.scalar, f.table[step.in], f.table[step.in + 1],
-                       f.table[step.out]);
-          } else {
-            step.kernel->launch(*step.prepared, f.args[k]);
-          }
-          break;
-        case Step::Kind::kCopy:
-          if (const size_t bytes = copy_bytes(step)) {
-            std::memcpy(f.table[step.out], f.table[step.in], bytes);
-          }
-          break;
-        case Step::Kind::kList:
-          run_list_op(f, step);
-          break;
-        case Step::Kind::kBranch:
-          run_branch(f, step);
-          break;
-        case Step::Kind::kLoop:
-          run_loop(f, step);
-          break;
+      if (polls && k < first_write_) poll_interrupt();
+      if (step.team_kernel && (step.simple || !f.single)) [[likely]] {
+        if (step.scalar != ScalarOp::kNone && !recorder::enabled()) {
+          run_scalar(step.scalar, f.table[step.in], f.table[step.in + 1],
+                     f.table[step.out]);
+        } else {
+          launch_timed(step, *step.prepared, f.args[k]);
+        }
+      } else {
+        run_other(f, step);
       }
     }
   } catch (...) {
     rethrow_at(graph_.node(steps_[k].node));
+  }
+}
+
+void Executable::run_other(Frame& f, const Step& step) {
+  switch (step.kind) {
+    case Step::Kind::kKernel:
+      run_kernel(f, step);
+      break;
+    case Step::Kind::kCopy:
+      if (const size_t bytes = copy_bytes(step)) {
+        std::memcpy(f.table[step.out], f.table[step.in], bytes);
+      }
+      break;
+    case Step::Kind::kList:
+      run_list_op(f, step);
+      break;
+    case Step::Kind::kBranch:
+      run_branch(f, step);
+      break;
+    case Step::Kind::kLoop:
+      run_loop(f, step);
+      break;
   }
 }
 
@@ -279,7 +335,7 @@ void Executable::issue(Frame& f) {
       if ((has_async_ || sides) && f.failed.load(std::memory_order_acquire)) {
         if (auto e = f.take_error()) std::rethrow_exception(e);
       }
-      run_on_host(f, segment);
+      run_on_host(f, segment.begin, segment.end);
     } else if (segment.side) {
       launch_side(f, s);
     } else if (segment.copy) {
@@ -296,14 +352,13 @@ void Executable::issue(Frame& f) {
 
 bool Executable::replay_kernels(int64_t times) {
   for (const Step& s : steps_) {
-    if (s.kind != Step::Kind::kKernel || s.other_cpu) return false;
+    if (!s.team_kernel) return false;
   }
   if (has_async_ || !side_ends_.empty()) return false;
   Frame& f = acquire();
-  Device& cpu = Runtime::get().cpu();
-  const CurrentTeam current(cpu.team());
-  const TeamToken token(cpu.team());
-  const bool whole = !cpu.team() || token.threads() >= cpu.team()->threads();
+  const CurrentTeam current(team_);
+  const TeamToken token(team_);
+  const bool whole = !team_ || token.threads() >= team_->threads();
   for (int64_t i = 0; whole && !f.fresh && i < times; ++i) {
     for (size_t k = 0; k < steps_.size(); ++k) {
       launch_timed(steps_[k], *steps_[k].prepared, f.args[k]);
@@ -342,15 +397,11 @@ void Executable::run_kernel(Frame& f, const Step& step) {
   launch_timed(step, *prepared, *args);
 }
 
-void Executable::launch_timed(const Step& step, const Prepared& prepared,
-                              const LaunchArgs& args, const char* lane) const {
-  if (!recorder::enabled()) {
-    step.kernel->launch(prepared, args);
-    return;
-  }
+void Executable::launch_recorded(const Step& step, const Prepared& prepared,
+                                 const LaunchArgs& args, const char* lane) const {
   const char* site = site_of(step);
   const int64_t begin = recorder::now_ns();
-  step.kernel->launch(prepared, args);
+  step.launch(prepared, args);
   recorder::record(recorder::Kind::kOp, step.name,
                    lane ? lane : step.device->compute().lane().c_str(), begin,
                    recorder::now_ns(), 0, site);

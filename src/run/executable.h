@@ -8,6 +8,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,8 @@
 
 namespace tandem {
 
+class Team;
+struct VariableImpl;
 struct VariableLock;
 
 class Executable {
@@ -66,6 +69,7 @@ class Executable {
  private:
   struct Step;
   struct Segment;
+  struct Result;
   struct Frame;
   struct Values;
   struct LoopForm;
@@ -77,17 +81,40 @@ class Executable {
   };
   friend class ExecutableBuilder;
 
-  Frame& acquire();
-  void release(Frame& frame);
+  /// A frame that no other call uses.
+  Frame& acquire() {
+    Frame* const spare = spare_.exchange(nullptr, std::memory_order_acquire);
+    return spare ? *spare : acquire_another();
+  }
+  [[gnu::cold]] Frame& acquire_another();
+  /// Either retire() finds the frame, or the frame's last user finds that it is retired.
+  void release(Frame& frame) {
+    Frame* none = nullptr;
+    if (!spare_.compare_exchange_strong(none, &frame)) keep_idle(frame);
+    if (retired_.load()) trim();
+  }
+  [[gnu::cold]] void keep_idle(Frame& frame);
   std::unique_ptr<Frame> make_frame();
   Ref<Buffer> allocate_arena(size_t space) const;
-  void bind_variables(Frame& frame, const VariableLock* lock);
+  [[gnu::cold]] void bind_variables(Frame& frame, const VariableLock* lock);
   void find_updates();
   void find_arena_groups();
   void gather_variables();
   void bind(Frame& frame, const Values& values);
+  [[gnu::cold]] static void rebind(Frame& frame, const std::vector<Patch>& patches,
+                                   void*& bound, void* now);
+  [[gnu::cold]] void* argument_address(Frame& frame, size_t i, const Tensor& argument,
+                                       std::optional<LeaseSet>& leases);
+  [[gnu::cold]] void* result_address(Frame& frame, size_t k,
+                                     std::optional<LeaseSet>& leases);
+  [[gnu::cold]] void hand_through(Frame& frame, std::span<const Tensor> arguments);
+  [[gnu::cold]] void forget_lists(Frame& frame);
+  [[gnu::cold]] void forget_error(Frame& frame);
+  [[gnu::cold]] void give_up(Frame& frame);
+  [[gnu::cold]] void finish(Frame& frame);
   void issue(Frame& frame);
-  void run_on_host(Frame& frame, const Segment& segment);
+  void run_on_host(Frame& frame, size_t begin, size_t end);
+  [[gnu::noinline]] void run_other(Frame& frame, const Step& step);
   void wait_for_copies(Frame& frame);
   void wait_for_inputs(Frame& frame, const Segment& segment);
   void run_kernel(Frame& frame, const Step& step);
@@ -95,6 +122,8 @@ class Executable {
   /// for the compute lane of its device.
   void launch_timed(const Step& step, const Prepared& prepared, const LaunchArgs& args,
                     const char* lane = nullptr) const;
+  [[gnu::cold]] void launch_recorded(const Step& step, const Prepared& prepared,
+                                     const LaunchArgs& args, const char* lane) const;
   const char* site_of(const Step& step) const;
   void run_copy(Frame& frame, size_t segment);
   void launch_segment(Frame& frame, size_t segment);
@@ -113,6 +142,8 @@ class Executable {
   void set_operands(Frame& frame, const Segment& segment,
                     std::span<void* const> addresses) const;
   void record(Frame& frame, size_t segment, Stream& stream);
+  [[gnu::cold]] void keep_arguments(Frame& frame, std::span<const Tensor> arguments,
+                                    std::optional<LeaseSet>& leases);
   /// Of a call whose arguments are not all where recorded kernels can reach them.
   void align_arguments(Frame& frame, std::span<void*> parameters, LeaseSet& leases);
   std::vector<std::vector<int32_t>> step_order(const Frame& frame,
@@ -163,6 +194,28 @@ class Executable {
   const Prepared& for_one_thread(size_t step);
   Device* device_of(ValueRef v) const;
 
+  // ---- What every call reads, side by side: after long kernels each line of cache that
+  // a call touches costs it some 60 ns (docs/performance.md).
+  alignas(64) std::atomic<Frame*> spare_{nullptr};
+  /// Any of its variables, whose locks are one; null: there are none.
+  VariableImpl* variable_ = nullptr;
+  Team* team_ = nullptr;  // of the host
+  std::vector<Step> steps_;
+  /// The first step that writes a variable: from there on a call is not interrupted.
+  size_t first_write_ = 0;
+  bool has_async_ = false;
+  bool writes_ = false;
+  /// All of it is one run of the calling thread's steps.
+  bool only_host_ = false;
+  /// There is no device but the host: nothing is used by others who hold no reference.
+  bool host_alone_ = false;
+  /// Results that are arguments, constants or lists.
+  bool hands_through_ = false;
+  /// Control flow that the host decides.
+  bool host_control_ = false;
+  std::atomic<bool> retired_{false};
+  std::vector<Result> results_;
+
   std::shared_ptr<const PlannedGraph> planned_;
   const Graph& graph_;
   const Plan& plan_;
@@ -171,7 +224,6 @@ class Executable {
   std::vector<Device*> spaces_;  // devices of the plan's spaces
   std::vector<Device*> lanes_;   // devices of the plan's lanes
   KernelBuilds builds_;          // kernels that may still be being compiled
-  std::vector<Step> steps_;
   std::vector<Segment> segments_;
   std::vector<void*> table_;  // addresses that never change; others are null
   std::vector<std::vector<Patch>> parameter_patches_, result_patches_, variable_patches_;
@@ -181,9 +233,6 @@ class Executable {
   /// Variables of this plan and of nested ones.
   std::vector<Tensor> variables_;
   std::vector<char> written_;
-  bool writes_ = false;
-  /// The first step that writes a variable: from there on a call is not interrupted.
-  size_t first_write_ = 0;
   /// Variables that belong into one arena, by number; gathered in the first call.
   std::vector<std::vector<size_t>> arena_groups_;
   /// Variables that one kernel writes at one place of its program, in its order;
@@ -192,8 +241,6 @@ class Executable {
   /// By parameter: kernels reach it where the caller has it. Empty: none.
   std::vector<char> bound_parameters_;
   std::atomic<int64_t> moved_arguments_{0};
-  std::vector<int32_t> step_of_result_;  // segment that makes it; -1: none
-  bool has_async_ = false;
   /// The native device on whose streams all its asynchronous work is, that of sub-graphs
   /// included: it can run as part of another plan without the host waiting for it. Null:
   /// there is none, or several, or threads of the host do it.
@@ -206,21 +253,15 @@ class Executable {
   /// Of a loop's body, by result: it may have the memory of the parameter of the same
   /// number. Not of bodies with work for devices whose loop the host decides.
   std::vector<char> replaces_parameter_;
-  /// Control flow that the host decides.
-  bool host_control_ = false;
   /// Control flow that its device should decide, and cannot: why, written once before the
   /// flag.
   std::atomic<bool> looks_instead_{false};
   std::string why_looks_;
-  /// All of it is one run of the calling thread's steps.
-  bool only_host_ = false;
   std::vector<LoopForm> loop_forms_;
   std::vector<std::unique_ptr<Executable>> children_;
   std::vector<std::vector<size_t>> child_variables_;  // their variables among ours
   std::vector<char> last_use_;  // by slot: a list that nobody uses afterwards
 
-  std::atomic<Frame*> spare_{nullptr};
-  std::atomic<bool> retired_{false};
   mutable std::mutex frames_mutex_;
   std::vector<std::unique_ptr<Frame>> frames_;  // all of them; guarded by frames_mutex_
   std::vector<Frame*> idle_;                    // guarded by frames_mutex_

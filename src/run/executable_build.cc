@@ -65,12 +65,18 @@ class ExecutableBuilder {
       if (p.storage == Place::Storage::kConstant) constant(p.index, -1);
     }
     make_segments();
+    find_results();
     find_written();
     e_.variable_patches_.resize(e_.variables_.size());
     join_locks();
     e_.find_arena_groups();
     find_last_uses();
     e_.single_.resize(e_.steps_.size());
+    if (!e_.variables_.empty()) e_.variable_ = &variable_of(e_.variables_[0]);
+    e_.team_ = Runtime::get().cpu().team();
+    const auto all = Runtime::get().devices();
+    e_.host_alone_ =
+        std::all_of(all.begin(), all.end(), [](const Device* d) { return d->is_host(); });
     e_.only_host_ = !e_.has_async_ && e_.side_ends_.empty() &&
                     (e_.segments_.empty() || e_.segments_.size() == 1);
     for (Executable::Step& s : e_.steps_) {
@@ -207,8 +213,9 @@ class ExecutableBuilder {
     if (kernel) {
       s.kind = Executable::Step::Kind::kKernel;
       prepare(k, n, s);
-      s.simple = s.device == &Runtime::get().cpu() &&
-                 !(s.kernel->library_threads && s.threads > 1);
+      s.launch = s.kernel->launch;
+      s.team_kernel = s.device == &Runtime::get().cpu();
+      s.simple = s.team_kernel && !(s.kernel->library_threads && s.threads > 1);
       s.scalar = scalar_op(g_, n);
     } else if (n.kind == Node::Kind::kCopy) {
       s.kind = Executable::Step::Kind::kCopy;
@@ -396,18 +403,34 @@ class ExecutableBuilder {
     for (const auto& child : e_.children_) e_.has_async_ |= child->has_async_;
     find_stream_devices();
     place_operands(segment_of);
+  }
+
+  void find_results() {
     for (ValueRef v : g_.results()) {
-      int32_t made_by = -1;
-      const Place* const p =
-          v.defined() ? &plan_.places[idx(v.node)][idx(v.output)] : nullptr;
-      for (size_t k = 0; p && k < e_.steps_.size(); ++k) {
-        if (!makes(e_.steps_[k], v, *p)) continue;
-        const auto segment = segment_of[k];
-        const Executable::Segment& by = e_.segments_[segment];
-        if (!by.host && !by.side) made_by = static_cast<int32_t>(segment);
+      Executable::Result r;
+      if (v.defined()) {
+        const Place& p = plan_.places[idx(v.node)][idx(v.output)];
+        r.storage = p.storage;
+        r.index = p.index;
+        r.device = p.space >= 0 ? e_.spaces_[idx(p.space)] : nullptr;
+        r.info = &g_.info(v);
+        r.made_by = maker_on_a_device(v, p);
+        e_.hands_through_ |= p.storage != Place::Storage::kResult;
       }
-      e_.step_of_result_.push_back(made_by);
+      e_.results_.push_back(r);
     }
+  }
+  // The segment that makes a value, unless a thread of the host does; then -1.
+  int32_t maker_on_a_device(ValueRef v, const Place& p) const {
+    int32_t maker = -1;
+    for (size_t s = 0; s < e_.segments_.size(); ++s) {
+      const Executable::Segment& segment = e_.segments_[s];
+      if (segment.host || segment.side) continue;
+      for (size_t k = segment.begin; k < segment.end; ++k) {
+        if (makes(e_.steps_[k], v, p)) maker = static_cast<int32_t>(s);
+      }
+    }
+    return maker;
   }
 
   // A step that makes a result: also one whose output is the result's memory.

@@ -36,7 +36,7 @@ void Executable::run_child(Frame& f, size_t child, std::span<void* const> parame
   e.bind(inner, {parameters, results, variables});
   inner.single = f.single;
   if (e.only_host_) {
-    if (!e.segments_.empty()) e.run_on_host(inner, e.segments_[0]);
+    e.run_on_host(inner, 0, e.steps_.size());
     return;
   }
   Device* const device = e.stream_device_;
@@ -61,11 +61,11 @@ void Executable::follow(Frame& inner, Device& device) {
   for (const TimePoint& end : inner.lane_end) {
     if (end && end.stream != &compute) compute.wait(end);
   }
-  for (int32_t made_by : step_of_result_) {
-    if (made_by < 0) continue;
-    const Segment& segment = segments_[idx(made_by)];
+  for (const Result& r : results_) {
+    if (r.made_by < 0) continue;
+    const Segment& segment = segments_[idx(r.made_by)];
     if (plan_.lanes[idx(segment.lane)].kind == PlanLane::Kind::kCopyOut) {
-      inner.done[idx(made_by)].host_wait();
+      inner.done[idx(r.made_by)].host_wait();
     }
   }
 }

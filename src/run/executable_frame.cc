@@ -73,10 +73,15 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() {
     if (s.workspace != Step::kNoSlot) a.workspace = f->table[s.workspace];
     f->args.push_back(a);
   }
-  f->parameters.assign(parameter_patches_.size(), nullptr);
-  f->results.assign(result_patches_.size(), nullptr);
-  f->variables.assign(variables_.size(), nullptr);
+  const size_t p = parameter_patches_.size(), r = result_patches_.size();
+  f->bound.assign(2 * (p + r) + variables_.size(), nullptr);
+  const std::span<void*> bound = f->bound;
+  f->parameters = bound.first(p);
+  f->results = bound.subspan(p, r);
+  f->wanted = bound.subspan(p + r, p + r);
+  f->variables = bound.subspan(2 * (p + r));
   f->handles.resize(static_cast<size_t>(plan_.num_handles));
+  f->lists = !f->handles.empty();
   f->parameter_handles.resize(parameter_patches_.size());
   f->result_handles.resize(result_patches_.size());
   f->result_tensors.resize(result_patches_.size());
@@ -94,8 +99,7 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() {
   return f;
 }
 
-Executable::Frame& Executable::acquire() {
-  if (Frame* f = spare_.exchange(nullptr, std::memory_order_acquire)) return *f;
+Executable::Frame& Executable::acquire_another() {
   const std::lock_guard lock(frames_mutex_);
   if (!idle_.empty()) {
     Frame* f = idle_.back();
@@ -106,14 +110,9 @@ Executable::Frame& Executable::acquire() {
   return *frames_.back();
 }
 
-// Either retire() finds the frame, or the frame's last user finds that it is retired.
-void Executable::release(Frame& frame) {
-  Frame* none = nullptr;
-  if (!spare_.compare_exchange_strong(none, &frame)) {
-    const std::lock_guard lock(frames_mutex_);
-    idle_.push_back(&frame);
-  }
-  if (retired_.load()) trim();
+void Executable::keep_idle(Frame& frame) {
+  const std::lock_guard lock(frames_mutex_);
+  idle_.push_back(&frame);
 }
 
 void Executable::retire() {
@@ -176,16 +175,20 @@ void Executable::wait_quietly(const Frame& frame) const {
   }
 }
 
+void Executable::rebind(Frame& f, const std::vector<Patch>& patches, void*& bound,
+                        void* now) {
+  bound = now;
+  for (const Patch& p : patches) f.table[p.slot] = plus(now, p.offset);
+}
+
 void Executable::bind(Frame& f, const Values& values) {
   bool moved = false;
   const auto apply = [&f, &moved](const std::vector<std::vector<Patch>>& patches,
-                                  std::span<void* const> given,
-                                  std::vector<void*>& bound) {
+                                  std::span<void* const> given, std::span<void*> bound) {
     for (size_t i = 0; i < given.size(); ++i) {
       if (given[i] == bound[i]) continue;
-      bound[i] = given[i];
       moved = true;
-      for (const Patch& p : patches[i]) f.table[p.slot] = plus(given[i], p.offset);
+      rebind(f, patches[i], bound[i], given[i]);
     }
   };
   apply(parameter_patches_, values.parameters, f.parameters);
@@ -202,15 +205,8 @@ void Executable::bind(Frame& f, const Values& values) {
   }
 }
 
-// Looking at every variable costs more than a small step. Nothing has changed when nobody
-// else has taken their lock since the last time: values are replaced and handed out only
-// by who holds it. `lock`: null when somebody further out holds it.
+// `lock`: null when somebody further out holds it.
 void Executable::bind_variables(Frame& f, const VariableLock* lock) {
-  const uint64_t holds = lock ? lock->holds.load(std::memory_order_relaxed) : 0;
-  if (lock && lock == f.bound_lock && holds == f.bound_holds + 1 && !has_async_) {
-    f.bound_holds = holds;
-    return;
-  }
   if (!arena_groups_.empty()) gather_variables();
   LeaseSet leases;
   bool moved = false, settled = true;
@@ -242,7 +238,7 @@ void Executable::bind_variables(Frame& f, const VariableLock* lock) {
   }
   if (moved) forget_captured(f);
   f.bound_lock = settled ? lock : nullptr;
-  f.bound_holds = holds;
+  f.bound_holds = lock ? lock->holds.load(std::memory_order_relaxed) : 0;
 }
 
 }  // namespace tandem

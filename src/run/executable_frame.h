@@ -2,6 +2,7 @@
 // per call that is under way. Internal to run/executable*.cc.
 #pragma once
 
+#include "base/recorder.h"
 #include "device/capture_session.h"
 #include "run/executable.h"
 #include "run/scalar_step.h"
@@ -12,15 +13,21 @@ namespace tandem {
 /// Numbers of nodes, steps, lanes and outputs as indices.
 inline size_t idx(int32_t i) { return static_cast<size_t>(i); }
 
-/// A launch with everything that does not change between calls.
-struct Executable::Step {
+/// A launch with everything that does not change between calls. What a repeated launch
+/// reads is in the first line of cache.
+struct alignas(64) Executable::Step {
   enum class Kind : uint8_t { kKernel, kCopy, kList, kBranch, kLoop };
+  void (*launch)(const Prepared&, const LaunchArgs&) = nullptr;  // the kernel's
+  Ref<Prepared> prepared;
   Kind kind = Kind::kKernel;
+  bool team_kernel = false;  // a kernel of the calling thread's team
+  bool simple = false;       // one that is prepared in one way only
+  /// Not kNone: the kernel computes this, of two scalars.
+  ScalarOp scalar = ScalarOp::kNone;
   int32_t index = 0;  // in the plan
   int32_t node = 0;
-  const Kernel* kernel = nullptr;
-  Ref<Prepared> prepared;
   int32_t threads = 1;
+  const Kernel* kernel = nullptr;
   size_t in = 0;         // first input in the address table
   size_t out = 0;        // first output
   size_t workspace = 0;  // slot, or kNoSlot
@@ -42,12 +49,8 @@ struct Executable::Step {
   const Place* list_from = nullptr;
   const Place* list_to = nullptr;  // not for kGet
   Tensor empty_list;               // a step that makes nothing else
-  /// Not kNone: the kernel computes this, of two scalars.
-  ScalarOp scalar = ScalarOp::kNone;
-  /// A kernel of the calling thread's team that is prepared in one way only.
-  bool simple = false;
-  int32_t loop = -1;   // kLoop, decided by the host: its form
-  int32_t child = -1;  // first of the node's sub-graphs among the children
+  int32_t loop = -1;               // kLoop, decided by the host: its form
+  int32_t child = -1;              // first of the node's sub-graphs among the children
   /// Control flow: where its sub-graphs' device work goes, when the host need not wait
   /// for it (Executable::stream_device_).
   Device* stream_device = nullptr;
@@ -100,6 +103,15 @@ struct Executable::LoopForm {
   Compared compared[2];
 };
 
+/// Where a result of the call comes from.
+struct Executable::Result {
+  Place::Storage storage = Place::Storage::kNone;  // kNone: there is no such result
+  int32_t index = -1;                              // as in Place
+  int32_t made_by = -1;                            // segment of a device; -1: none
+  Device* device = nullptr;
+  const ValueInfo* info = nullptr;
+};
+
 /// What comes from outside: addresses on the devices of the values, and lists.
 struct Executable::Values {
   std::span<void* const> parameters;
@@ -109,18 +121,30 @@ struct Executable::Values {
 
 /// The memory and addresses of one call at a time.
 struct Executable::Frame {
+  // ---- What every call reads, side by side (see Executable).
+  // When variables were bound last: valid while nobody else takes their lock.
+  alignas(64) const VariableLock* bound_lock = nullptr;
+  uint64_t bound_holds = 0;
+  bool single = false;              // this call runs on one thread
+  bool polls = true;                // its steps ask for interrupts
+  bool fresh = true;                // addresses have never been bound
+  bool lists = false;               // there are handles to be let go
+  std::atomic<bool> failed{false};  // on a lane: later work of the call does nothing
+  std::vector<LaunchArgs> args;     // by step
+  std::span<void*> parameters, results, variables;  // as bound now: parts of `bound`
+  std::span<void*> wanted;             // by this call: parameters, then results; likewise
+  std::vector<Tensor> result_tensors;  // of the last call
+
+  std::vector<void*> bound;
   std::vector<Ref<Buffer>> arenas;  // by space; null: nothing needed
   std::vector<void*> arena_addresses;
   LeaseSet leases;
   std::vector<void*> table;
-  std::vector<LaunchArgs> args;                       // by step
-  std::vector<void*> parameters, results, variables;  // as bound now
-  std::vector<Tensor> handles;                        // lists
+  std::vector<Tensor> handles;  // lists
   std::vector<Tensor> parameter_handles, result_handles;
-  std::vector<Tensor> result_tensors;               // of the last call
-  std::vector<Tensor> given;                        // results, until the call is over
-  std::vector<Tensor> arguments;                    // alive until lanes are done
-  std::vector<TimePoint> done;                      // by segment
+  std::vector<Tensor> given;      // results handed through, until the call is over
+  std::vector<Tensor> arguments;  // alive until lanes are done
+  std::vector<TimePoint> done;    // by segment
   std::vector<std::unique_ptr<Captured>> captured;  // by segment
   /// Copies inside captured work, with the addresses they have there now.
   struct CapturedCopy {
@@ -152,15 +176,6 @@ struct Executable::Frame {
     std::vector<void*> results;        // where the body writes them
   };
   std::vector<std::unique_ptr<ConditionalLoop>> conditionals;  // by child executable
-  // When variables were bound last: valid while nobody else takes their lock.
-  const VariableLock* bound_lock = nullptr;
-  uint64_t bound_holds = 0;
-  bool single = false;  // this call runs on one thread
-  bool polls = true;    // its steps ask for interrupts
-  bool fresh = true;    // addresses have never been bound
-
-  // A failure on a lane: later work of the call does nothing.
-  std::atomic<bool> failed{false};
   std::mutex error_mutex;
   std::exception_ptr error;
   void fail(std::exception_ptr e) {
@@ -182,6 +197,15 @@ inline Tensor& Executable::handle(Frame& f, const Place& p) {
 
 inline const Place& Executable::place(ValueRef v) const {
   return plan_.places[idx(v.node)][idx(v.output)];
+}
+
+inline void Executable::launch_timed(const Step& step, const Prepared& prepared,
+                                     const LaunchArgs& args, const char* lane) const {
+  if (recorder::enabled()) {
+    launch_recorded(step, prepared, args, lane);
+  } else {
+    step.launch(prepared, args);
+  }
 }
 
 }  // namespace tandem

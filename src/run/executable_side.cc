@@ -16,7 +16,7 @@ void Executable::launch_side(Frame& f, size_t s) {
     f.done[s] = {};
     for (size_t w : segment.waits) f.done[w].host_wait();
     if (f.failed.load(std::memory_order_acquire)) return;  // seen when the lanes join
-    run_on_host(f, segment);
+    run_on_host(f, segment.begin, segment.end);
     return;
   }
   Stream& stream = *side_streams_[static_cast<size_t>(segment.lane)];

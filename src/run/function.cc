@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "base/thread_state.h"
 #include "graph/dim_names.h"
 #include "graph/trace.h"
 #include "op/placement.h"
@@ -29,10 +30,11 @@ std::string device_scope() {
 
 // One trace of a function.
 struct Trace {
+  std::shared_ptr<CompiledFunction> compiled;
+  uint64_t scope = 0;         // `device` as a number
+  bool tensors_only = false;  // the arguments are those of `compiled`
   CallSignature signature;
   std::string device;
-  uint64_t scope = 0;  // the same as a number
-  std::shared_ptr<CompiledFunction> compiled;
 };
 
 // After this many traces a function that is traced again says why.
@@ -52,12 +54,12 @@ void record_traced(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> i
 struct Function::State {
   State(Body b, FunctionOptions o) : body(std::move(b)), options(std::move(o)) {}
 
-  const Body body;
-  const FunctionOptions options;
   // The trace of the last call; alive while a Reading is.
   std::atomic<const Trace*> last{nullptr};
   Readers<std::shared_ptr<const Trace>> readers;
   using Reading = Readers<std::shared_ptr<const Trace>>::Reading;
+  const Body body;
+  const FunctionOptions options;
   mutable std::mutex mutex;  // guards what follows; held while tracing
   std::vector<std::shared_ptr<const Trace>> traces;  // most recently used last
   std::atomic<int64_t> count{0};  // read without the mutex: the body may ask, too
@@ -68,6 +70,7 @@ struct Function::State {
   std::shared_ptr<const Trace> trace(CallSignature s,
                                      const std::vector<Argument>& arguments);
   void check_input_signature(const CallSignature& s) const;
+  bool repeat(std::span<const Tensor> arguments, std::span<Tensor> results) const;
   const Trace* repeated(std::span<const Tensor> arguments) const;
   void name_parameter(Graph& graph, size_t number) const;
 };
@@ -108,6 +111,9 @@ std::shared_ptr<const Trace> Function::State::trace(
   }
   tracer.finish();
   auto made = std::make_shared<Trace>();
+  made->tensors_only = std::all_of(s.begin(), s.end(), [](const SignatureItem& item) {
+    return item.kind == SignatureItem::Kind::kTensor;
+  });
   made->signature = std::move(s);
   made->device = device_scope();
   made->scope = scope_key();
@@ -257,6 +263,20 @@ std::vector<Tensor> Function::operator()(const std::vector<Argument>& arguments)
   return trace->compiled->call(tensors);
 }
 
+// Runs the plan of the last call once more, when that is what these arguments need:
+// everything that decides about traces and plans is looked at once, and nothing is looked
+// up. Else false.
+bool Function::State::repeat(std::span<const Tensor> arguments,
+                             std::span<Tensor> results) const {
+  const Trace* trace = last.load(std::memory_order_seq_cst);
+  const ThreadState& thread = t_thread;
+  if (!trace || !trace->tensors_only || trace->scope != thread.scope_key ||
+      (thread.emitter && thread.emitter->tracing()) || recording()) {
+    return false;
+  }
+  return trace->compiled->function().repeat(arguments, results);
+}
+
 // The trace of the last call, when dtypes and shapes are the same: nothing to look up.
 const Trace* Function::State::repeated(std::span<const Tensor> arguments) const {
   const Trace* trace = last.load(std::memory_order_seq_cst);
@@ -286,6 +306,7 @@ std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
 
 void Function::call(std::span<const Tensor> arguments, std::span<Tensor> results) const {
   const State::Reading reading(state_->readers);
+  if (state_->repeat(arguments, results)) return;
   if (const Trace* trace = state_->repeated(arguments)) {
     trace->compiled->call(arguments, results);
     return;

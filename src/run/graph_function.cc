@@ -32,10 +32,11 @@ namespace {
 
 struct ArgumentKey {
   DType dtype = DType::kInvalid;
-  Shape shape;
+  bool list = false;    // of tensors
+  bool valued = false;  // its contents decide shapes, and are `value`
   Device* device = nullptr;
-  PartialValue value;  // where it matters
-  friend bool operator==(const ArgumentKey&, const ArgumentKey&) = default;
+  Shape shape;
+  PartialValue value;
 };
 
 // Where an argument's contents are: of a list, its elements.
@@ -161,6 +162,9 @@ Graph set_values(const Graph& graph, const std::vector<Tensor>& values) {
 }  // namespace
 
 struct GraphFunction::Key {
+  static constexpr size_t kNone = ~size_t{0};
+  /// When a call of the plan makes all results; else kNone.
+  size_t results = kNone;
   std::vector<ArgumentKey> arguments;
   std::vector<Shape> variable_shapes;
   bool deterministic = false;
@@ -170,8 +174,10 @@ struct GraphFunction::Key {
 };
 
 struct GraphFunction::Compiled {
+  // What every call reads, side by side (run/executable.h).
+  alignas(64) std::unique_ptr<InstalledPlans> plans;
+  const Team* team = Runtime::get().cpu().team();
   Key key;
-  std::unique_ptr<InstalledPlans> plans;
   PassTrace passes;
   FusionNotes notes;
   double optimize_ms = 0, plan_ms = 0;
@@ -193,21 +199,19 @@ bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
                                    const GraphFunction& f) const {
   if (key.deterministic != config::op_determinism_enabled()) return false;
   if (key.rounded_products != config::tensor_float_32_execution_enabled()) return false;
-  if (key.threads != Runtime::get().cpu().team()->threads()) return false;
+  if (key.threads != team->threads()) return false;
   if (copies && key.copies != config::get_device_policy()) return false;
+  if (arguments.size() != key.arguments.size()) return false;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const TensorImpl& t = *arguments[i].impl();
+    const TensorImpl* t = arguments[i].impl();
     const ArgumentKey& k = key.arguments[i];
-    if (t.dtype != k.dtype || device_of(arguments[i], f.lists_[i]) != k.device ||
-        !(t.shape == k.shape)) {
+    if (!t || t->symbolic || t->dtype != k.dtype || !(t->shape == k.shape) ||
+        (k.list ? device_of(arguments[i], true) : t->device) != k.device) {
       return false;
     }
-    if (f.value_matters_[i] && !k.value.empty() &&
-        !(host_ints(arguments[i], "argument") == k.value)) {
-      return false;
-    }
+    if (k.valued && !(host_ints(arguments[i], "argument") == k.value)) return false;
   }
-  for (size_t i = 0; i < f.open_variables_.size(); ++i) {
+  for (size_t i = 0; i < key.variable_shapes.size(); ++i) {
     VariableImpl& v = variable_of(f.open_variables_[i]);
     const VariableHold hold(v, VariableHold::Mode::kShared);
     if (!(v.value.shape() == key.variable_shapes[i])) return false;
@@ -287,10 +291,15 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
   key.copies = config::get_device_policy();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorImpl& t = *arguments[i].impl();
-    ArgumentKey k{t.dtype, t.shape, device_of(arguments[i], lists_[i]), {}};
+    ArgumentKey k;
+    k.dtype = t.dtype;
+    k.list = lists_[i];
+    k.device = device_of(arguments[i], k.list);
+    k.shape = t.shape;
     if (value_matters_[i] && is_integer(t.dtype) && t.shape.rank() <= 1 &&
         t.shape.num_elements() <= kMaxHostValues) {
       k.value = host_ints(arguments[i], "argument");
+      k.valued = !k.value.empty();
     }
     key.arguments.push_back(std::move(k));
   }
@@ -300,6 +309,8 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
     key.variable_shapes.push_back(v.value.shape());
   }
   std::unique_ptr<Compiled> made = compile(key, arguments);
+  const size_t results = made->plans->own().graph->results().size();
+  if (made->whole && results == made_.size()) key.results = results;
   made->key = std::move(key);
   compiled_.push_back(std::move(made));
   last_.store(compiled_.back().get(), std::memory_order_seq_cst);
@@ -425,21 +436,19 @@ void move_results(std::vector<Tensor> results, std::span<Tensor> places,
   std::move(results.begin(), results.end(), places.begin());
 }
 
-void GraphFunction::run(std::span<const Tensor> arguments, std::span<Tensor> results) {
-  const bool all = std::all_of(arguments.begin(), arguments.end(),
-                               [](const Tensor& t) { return t.defined(); });
-  if (all && results.size() == made_.size()) {
-    check_count(arguments);
-    const PauseRecording pause;
-    const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
-    Compiled& c = find(arguments);
-    Executable& plan = c.plans->current();
-    if (c.whole && plan.planned().graph->results().size() == results.size()) {
-      plan.run(arguments, results);
-      return;
-    }
+bool GraphFunction::repeat(std::span<const Tensor> arguments, std::span<Tensor> results) {
+  const PauseRecording pause;
+  const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
+  const Compiled* const last = last_.load(std::memory_order_seq_cst);
+  if (!last || last->key.results != results.size() || !last->fits(arguments, *this)) {
+    return false;
   }
-  move_results(run(arguments), results, graph_->name());
+  last->plans->current().run(arguments, results);
+  return true;
+}
+
+void GraphFunction::run(std::span<const Tensor> arguments, std::span<Tensor> results) {
+  if (!repeat(arguments, results)) move_results(run(arguments), results, graph_->name());
 }
 
 bool GraphFunction::replay_kernels(std::span<const Tensor> arguments, int64_t times) {
@@ -450,6 +459,8 @@ bool GraphFunction::replay_kernels(std::span<const Tensor> arguments, int64_t ti
 }
 
 std::vector<Tensor> GraphFunction::run(std::span<const Tensor> arguments) {
+  std::vector<Tensor> results(made_.size());
+  if (repeat(arguments, results)) return results;
   check_count(arguments);
   const PauseRecording pause;
   const Readers<std::unique_ptr<Compiled>>::Reading reading(readers_);
@@ -459,7 +470,7 @@ std::vector<Tensor> GraphFunction::run(std::span<const Tensor> arguments) {
     filled = fill_absent(arguments);
     arguments = filled;
   }
-  std::vector<Tensor> results = find(arguments).run(arguments);
+  results = find(arguments).run(arguments);
   if (results.size() == made_.size()) return results;
   std::vector<Tensor> all;
   size_t next = 0;

@@ -42,6 +42,8 @@ class GraphFunction {
   std::vector<Tensor> run(std::span<const Tensor> arguments);
   /// The same into places of the caller's, one per result.
   void run(std::span<const Tensor> arguments, std::span<Tensor> results);
+  /// The same when the plan of the last call fits; else nothing happens, and false.
+  bool repeat(std::span<const Tensor> arguments, std::span<Tensor> results);
 
   // ---- Several plans for arguments of one kind (see run/installed_plans.h). Number 0 is
   // the function's own.
@@ -72,6 +74,10 @@ class GraphFunction {
   std::unique_ptr<Compiled> compile(const Key& key, std::span<const Tensor> arguments);
   std::vector<Tensor> fill_absent(std::span<const Tensor> arguments) const;
 
+  // What every call reads, side by side (run/executable.h).
+  std::atomic<Compiled*> last_{nullptr};
+  Readers<std::unique_ptr<Compiled>> readers_;  // calls under way
+
   const std::vector<char> made_;  // by result: a branch may leave some out
   GraphPtr graph_;
   const GraphFunctionOptions options_;
@@ -79,8 +85,6 @@ class GraphFunction {
   std::vector<char> lists_;             // by parameter: a list of tensors
   std::vector<Tensor> open_variables_;  // whose declared shape leaves dimensions open
 
-  std::atomic<Compiled*> last_{nullptr};
-  Readers<std::unique_ptr<Compiled>> readers_;       // calls under way
   mutable std::mutex mutex_;                         // guards what follows
   std::vector<std::unique_ptr<Compiled>> compiled_;  // most recently found last
 };

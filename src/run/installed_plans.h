@@ -57,15 +57,17 @@ class InstalledPlans {
   void settle();
   void install_own();
 
+  // What every call reads, side by side (run/executable.h).
+  std::atomic<Executable*> current_{nullptr};
+  std::atomic<bool> stands_in_{false};
+
   const Graph source_;
   const std::vector<Device*> devices_;
   const PlanOptions options_;
   std::shared_ptr<const PlannedGraph> own_;
-  std::atomic<Executable*> current_{nullptr};
 
   std::unique_ptr<Executable> stand_in_;
-  std::string why_;  // it stands in, or calls waited
-  std::atomic<bool> stands_in_{false};
+  std::string why_;                   // it stands in, or calls waited
   std::atomic<int64_t> stood_in_{0};  // for so many calls
   std::mutex taking_over_;
 

@@ -23,7 +23,10 @@ class Readers {
     Reading(const Reading&) = delete;
     Reading& operator=(const Reading&) = delete;
     ~Reading() {
-      if (readers_.count_.fetch_sub(1, std::memory_order_seq_cst) == 1) readers_.sweep();
+      if (readers_.count_.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
+          readers_.any_.load(std::memory_order_relaxed)) {
+        readers_.sweep();
+      }
     }
 
    private:
@@ -40,8 +43,7 @@ class Readers {
  private:
   // Called by the last reader: nobody uses what was retired, unless another has come,
   // who finds only what is kept.
-  void sweep() {
-    if (!any_.load(std::memory_order_relaxed)) return;
+  [[gnu::cold]] void sweep() {
     std::vector<Owner> gone;  // destroyed without the lock
     const std::lock_guard lock(mutex_);
     if (count_.load(std::memory_order_seq_cst) != 0) return;

@@ -10,8 +10,6 @@
 
 namespace tandem {
 
-constinit thread_local int t_listeners = 0;
-
 struct Listeners {
   std::vector<Tape*> tapes;
   std::vector<ForwardListener*> forwards;
@@ -20,11 +18,10 @@ struct Listeners {
 namespace {
 
 thread_local Listeners t_lists;
-thread_local int t_paused = 0;
 
 void update_count() {
-  t_listeners =
-      t_paused ? 0 : static_cast<int>(t_lists.tapes.size() + t_lists.forwards.size());
+  t_thread.listeners =
+      static_cast<int32_t>(t_lists.tapes.size() + t_lists.forwards.size());
 }
 
 // Ids start above 0, which therefore stands for an absent optional input.
@@ -53,23 +50,14 @@ void remove_forward(ForwardListener* listener) {
   update_count();
 }
 
-PauseRecording::PauseRecording() {
-  ++t_paused;
-  update_count();
-}
-PauseRecording::~PauseRecording() {
-  --t_paused;
-  update_count();
-}
-
 HideListeners::HideListeners()
     : outer_(std::make_unique<Listeners>(std::exchange(t_lists, {}))),
-      paused_(std::exchange(t_paused, 0)) {
+      paused_(std::exchange(t_thread.paused, 0)) {
   update_count();
 }
 HideListeners::~HideListeners() {
   t_lists = std::move(*outer_);
-  t_paused = paused_;
+  t_thread.paused = paused_;
   update_count();
 }
 bool HideListeners::watched(const Tensor& tensor) const {

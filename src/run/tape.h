@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/thread_state.h"
 #include "op/call_gradient.h"
 #include "op/emitter.h"
 #include "run/call_plan.h"
@@ -16,10 +17,8 @@
 
 namespace tandem {
 
-/// Number of tapes and accumulators that listen on this thread; 0 while recording is
-/// paused.
-extern constinit thread_local int t_listeners;
-inline bool recording() { return t_listeners > 0; }
+/// Whether tapes or accumulators of this thread listen; false while recording is paused.
+inline bool recording() { return t_thread.listeners > 0 && t_thread.paused == 0; }
 
 /// Tells the thread's tapes and accumulators about an op that has run.
 void record_call(const Ref<CallPlan>& plan, std::span<const TensorArg> inputs,
@@ -43,10 +42,10 @@ void record_selective(std::span<const TensorArg> inputs, std::span<const Tensor>
 /// Nothing is recorded on this thread while it lives.
 class PauseRecording {
  public:
-  PauseRecording();
+  PauseRecording() { ++t_thread.paused; }
   PauseRecording(const PauseRecording&) = delete;
   PauseRecording& operator=(const PauseRecording&) = delete;
-  ~PauseRecording();
+  ~PauseRecording() { --t_thread.paused; }
 };
 
 struct Listeners;
@@ -65,7 +64,7 @@ class HideListeners {
 
  private:
   std::unique_ptr<Listeners> outer_;
-  int paused_;
+  int16_t paused_;
 };
 
 /// Map from tensor id to a number; open addressing, because a lookup is on the path of

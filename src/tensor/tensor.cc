@@ -8,6 +8,7 @@
 #include "device/runtime.h"
 #include "tensor/format.h"
 #include "tensor/live_memory.h"
+#include "tensor/renew_id.h"
 #include "tensor/tensor_impl.h"
 #include "tensor/transfer.h"
 #include "tensor/variable_impl.h"
@@ -106,6 +107,7 @@ PartialValue read_ints(DType dtype, const void* data, int64_t n) {
 }
 
 TensorImpl::TensorImpl() : id(next_id()) {}
+void renew_id(TensorImpl& tensor) { tensor.id = next_id(); }
 TensorImpl::~TensorImpl() = default;
 
 void* TensorImpl::operator new(size_t bytes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "base/thread_state.h"
 #include "tensor/variable_impl.h"
 #include "tensor/variable_scope.h"
 #include "tensor/variable_wait.h"
@@ -38,8 +39,15 @@ void VariableHold::release() {
 VariableHold::VariableHold(VariableImpl& variable, Mode mode) : mode_(mode) {
   for (;;) {
     VariableLock* lock = variable.lock.get();
-    if (VariableScope::holds(lock)) return;  // and it cannot be joined to others now
-    wait_for_lock(*lock, mode, variable);
+    const ThreadState& thread = t_thread;
+    if (thread.held_variables && VariableScope::holds(lock)) {
+      return;  // and it cannot be joined to others now
+    }
+    // Calls of this thread may keep it out.
+    const bool taken =
+        !thread.calls && (mode == Mode::kExclusive ? lock->mutex.try_lock()
+                                                   : lock->mutex.try_lock_shared());
+    if (!taken) wait_for_lock(*lock, mode, variable);
     lock_ = lock;
     // It may have been joined to others while we waited.
     if (variable.lock.get() == lock) {
@@ -50,12 +58,8 @@ VariableHold::VariableHold(VariableImpl& variable, Mode mode) : mode_(mode) {
   }
 }
 
-namespace {
-constinit thread_local VariableScope* t_scope = nullptr;
-}
-
 bool VariableScope::holds(const VariableLock* lock) {
-  for (const VariableScope* s = t_scope; s; s = s->outer_) {
+  for (const VariableScope* s = t_thread.held_variables; s; s = s->outer_) {
     if (s->lock_ == lock) return true;
   }
   return false;
@@ -65,10 +69,10 @@ VariableScope::VariableScope(VariableImpl& variable, VariableHold::Mode mode)
     : hold_(variable, mode),
       lock_(variable.lock.get()),
       call_(hold_.lock(), mode),
-      outer_(t_scope) {
-  t_scope = this;
+      outer_(t_thread.held_variables) {
+  t_thread.held_variables = this;
 }
-VariableScope::~VariableScope() { t_scope = outer_; }
+VariableScope::~VariableScope() { t_thread.held_variables = outer_; }
 
 void join_variable_locks(std::span<VariableImpl* const> variables) {
   // Locks are joined and never parted. A call that goes on in parts plans the later ones

@@ -5,20 +5,21 @@
 
 #include <atomic>
 #include <cstdint>
-#include <shared_mutex>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "base/shared_lock.h"
 
 namespace tandem {
 
 struct VariableImpl;
 
 struct VariableLock {
-  std::shared_mutex mutex;
   /// How often it was taken. Who finds that only it did so since the last time knows that
   /// no value was replaced and no read handed out.
   std::atomic<uint64_t> holds{0};
+  SharedLock mutex;
   std::vector<VariableImpl*> members;  // guarded by mutex
 };
 
@@ -44,7 +45,7 @@ void join_variable_locks(std::span<VariableImpl* const> variables);
 /// Holds the lock of a variable; empty: of none.
 class VariableHold {
  public:
-  enum class Mode { kShared, kExclusive };
+  using Mode = SharedLock::Mode;
   VariableHold() = default;
   explicit VariableHold(VariableImpl& variable, Mode mode = Mode::kExclusive);
   VariableHold(VariableHold&& other) noexcept

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/thread_state.h"
 #include "tensor/variable_lock.h"
 
 namespace tandem {
@@ -13,10 +14,15 @@ namespace tandem {
 /// Null: none. Used by one thread, nested.
 class CallHold {
  public:
-  CallHold(const VariableLock* lock, VariableHold::Mode mode);
+  CallHold(const VariableLock* lock, VariableHold::Mode mode)
+      : lock_(lock), mode_(mode), outer_(t_thread.calls) {
+    if (lock_) t_thread.calls = this;
+  }
   CallHold(const CallHold&) = delete;
   CallHold& operator=(const CallHold&) = delete;
-  ~CallHold();
+  ~CallHold() {
+    if (lock_) t_thread.calls = outer_;
+  }
 
   /// Whether a call of this thread holds the lock in a way that keeps out `wanted`.
   static bool keeps_out(const VariableLock* lock, VariableHold::Mode wanted);

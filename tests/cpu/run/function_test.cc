@@ -2,6 +2,7 @@
 #include "tandem/function.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <thread>
 
@@ -80,6 +81,27 @@ TEST(Function, ResultsOfEarlierCallsStay) {
   EXPECT_EQ(one.to_vector<float>(), Floats({2, 2}));
   EXPECT_EQ(two.to_vector<float>(), Floats({3, 3}));
   EXPECT_EQ(three.to_vector<float>(), Floats({4, 4}));
+}
+
+// Its memory, and all that stands for it, may be used for the next one.
+TEST(Function, AResultIsAnotherTensorThanTheOneBefore) {
+  auto f = function([](Tensor x) { return x * 2.f; });
+  const Tensor x = constant({1.f, 2.f});
+  for (int i = 0; i < 3; ++i) f(x);
+  GradientTape tape;
+  tape.watch(f(x));
+  const Tensor y = f(x);
+  EXPECT_FALSE(tape.gradient(reduce_sum(y * 3.f), y).defined());
+}
+
+TEST(Function, PlacesOfResultsMayBeThoseOfArguments) {
+  auto f = function([](Tensor x, Tensor y) { return std::pair(y, x); });
+  std::array<Tensor, 2> both = {constant({1.f}), constant({2.f})};
+  for (int i = 1; i < 4; ++i) {
+    f.call(both, both);
+    EXPECT_EQ(both[0].item<float>(), i % 2 ? 2.f : 1.f);
+    EXPECT_EQ(both[1].item<float>(), i % 2 ? 1.f : 2.f);
+  }
 }
 
 TEST(Function, WritesVariables) {
