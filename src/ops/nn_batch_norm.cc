@@ -89,9 +89,8 @@ void grad_batch_norm(GradContext& c) {
   for (int i = 0; i < 3; ++i) c.set(i, g[static_cast<size_t>(i)]);
 }
 
-void infer_batch_norm_grad(InferContext& c) {
-  const int64_t channels =
-      channels_of(c, c.shape(1), c.attrs<FusedBatchNormAttrs>().data_format);
+void infer_norm_grad(InferContext& c, nn::DataFormat format) {
+  const int64_t channels = channels_of(c, c.shape(1), format);
   if (!c.shape(0).compatible_with(c.shape(1))) {
     c.fail(fmt::format("y_backprop {} and x {} must have the same shape",
                        c.shape(0).debug_str(), c.shape(1).debug_str()));
@@ -102,6 +101,33 @@ void infer_batch_norm_grad(InferContext& c) {
   c.add_output(c.dtype(2), {channels});
   c.add_output(c.dtype(2), {0});
   c.add_output(c.dtype(2), {0});
+}
+
+void infer_batch_norm_grad(InferContext& c) {
+  infer_norm_grad(c, c.attrs<FusedBatchNormAttrs>().data_format);
+}
+void infer_batch_norm_grad_ex(InferContext& c) {
+  const auto& attrs = c.attrs<FusedBatchNormGradExAttrs>();
+  const auto has = [&](int i) {
+    return c.num_inputs() > i && c.dtype(i) != DType::kInvalid;
+  };
+  if (has(kNormGradY) == has(kNormGradOffset)) {
+    c.fail("either y or offset is needed, and not both");
+  }
+  if (has(kNormGradMore) && !attrs.side) {
+    c.fail("more_backprop needs side=true: the sum is kept");
+  }
+  infer_norm_grad(c, attrs.data_format);
+  const Shape x = c.shape(1);
+  for (const int i : {kNormGradY, kNormGradMore}) {
+    if (!has(i) || c.shape(i).compatible_with(x)) continue;
+    c.fail(fmt::format("{} {} and x {} must have the same shape",
+                       c.op().input_def(i).name, c.shape(i).debug_str(), x.debug_str()));
+  }
+  if (has(kNormGradOffset)) {
+    check_vector(c, kNormGradOffset, 1, channels_of(c, x, attrs.data_format));
+  }
+  c.add_output(c.dtype(1), attrs.side ? x : Shape{0});
 }
 
 void grad_batch_norm_grad(GradContext& c) {
@@ -178,6 +204,24 @@ void register_nn_batch_norm_ops(OpTable& table) {
        .attrs = &attrs_type<FusedBatchNormExAttrs>(),
        .infer = infer_batch_norm_ex,
        .cost = batch_norm_cost});
+  table.add({.name = "FusedBatchNormGradEx",
+             .doc = "The gradient of batch normalisation and the relu after it; made by "
+                    "graph passes.",
+             .types = {{'T', kFloats}, {'U', kWide}},
+             .inputs = {{.name = "y_backprop"},
+                        {.name = "x"},
+                        {.name = "scale", .type = 'U'},
+                        {.name = "reserve_space_1", .type = 'U'},
+                        {.name = "reserve_space_2", .type = 'U'},
+                        {.name = "reserve_space_3", .type = 'U', .optional = true},
+                        {.name = "y", .optional = true},
+                        {.name = "offset", .type = 'U', .optional = true},
+                        {.name = "more_backprop", .optional = true}},
+             .outputs = {"x_backprop", "scale_backprop", "offset_backprop",
+                         "reserve_space_4", "reserve_space_5", "side_input_backprop"},
+             .attrs = &attrs_type<FusedBatchNormGradExAttrs>(),
+             .infer = infer_batch_norm_grad_ex,
+             .cost = batch_norm_cost});
   table.add({.name = "FusedBatchNormGradV3",
              .doc = "The gradient of FusedBatchNormV3.",
              .types = {{'T', kFloats}, {'U', kWide}},

@@ -12,8 +12,9 @@ namespace tandem {
 /// `bias` is defined, that as a vector.
 bool end_keeps_device(const Graph& graph, const Node& product, const OpDef& fused,
                       AttrsRef attrs, ValueRef bias);
-/// The same for a normalisation that ends with relu, perhaps after adding `side`; false
-/// too where it runs on the host, whose fused programs do the end as well.
+/// The same for a normalisation that ends with relu, perhaps after adding `side`, and for
+/// a gradient of one that begins with relu's, perhaps by its result; false too where it
+/// runs on the host, whose fused programs do that as well.
 bool norm_end_pays(const Graph& graph, const Node& norm, const OpDef& fused,
                    AttrsRef attrs, ValueRef side);
 

@@ -159,6 +159,80 @@ std::vector<Ref> batch_norm_grad(const std::vector<Ref>& in,
   return {dx, dscale, doffset, zeros({0}), zeros({0})};
 }
 
+/// The gradient with relu's. Results of relu that are read are as good as any numbers.
+void add_batch_norm_grad_ends(CaseList& cases) {
+  struct Form {
+    const char* name;
+    Shape x;
+    FusedBatchNormGradExAttrs attrs;
+    bool half = false;
+  };
+  const auto first = nn::DataFormat::kNCHW;
+  for (const Form& f :
+       {Form{"odd", {2, 3, 4, 5}, {.epsilon = 1e-3}},
+        Form{"first", {2, 3, 4, 5}, {.epsilon = 1e-3, .data_format = first}},
+        Form{"vectors", {3, 3, 5, 8}, {.epsilon = 1e-3}},
+        Form{"vectors of several blocks", {700, 24}, {.epsilon = 1e-3}},
+        Form{"vectors inference", {67, 8}, {.epsilon = 1e-2, .is_training = false}},
+        Form{"empty", {0, 3, 8}, {.epsilon = 1e-3}},
+        Form{"half", {4, 5, 3}, {.epsilon = 1e-3}, true},
+        Form{"half vectors", {210, 16}, {.epsilon = 1e-3}, true}}) {
+    const int64_t c = channels_of(f.x, channels_first(f.attrs.data_format)).c;
+    const DType wide = f.half ? DType::kFloat32 : DType::kInvalid;
+    for (const bool by_y : {true, false}) {
+      for (const int gradients : {0, 1, 2}) {  // kept: 1 of one, 2 of two
+        FusedBatchNormGradExAttrs a = f.attrs;
+        a.side = gradients > 0;
+        const In vector{.shape = {c}, .low = 0.5, .high = 2, .dtype = wide};
+        // Away from 0, where the last bit of the normalisation decides.
+        const In offset{.shape = {c}, .low = -0.3, .high = 0.3, .dtype = wide};
+        std::vector<In> inputs = {{.shape = f.x},
+                                  {.shape = f.x},
+                                  vector,
+                                  offset,
+                                  vector,
+                                  {.shape = {0}, .dtype = wide},
+                                  {.shape = f.x, .absent = !by_y},
+                                  offset,
+                                  {.shape = f.x, .absent = gradients < 2}};
+        inputs[kNormGradOffset].absent = by_y;
+        cases.push_back(
+            {.op = "FusedBatchNormGradEx",
+             .name = std::string(f.name) + (by_y ? " by y" : " by x") +
+                     (gradients == 2   ? " of two"
+                      : gradients == 1 ? " kept"
+                                       : ""),
+             .inputs = inputs,
+             .attrs = Attrs(attrs_ref(a)),
+             .dtypes = f.half ? std::vector<DType>{DType::kFloat16, DType::kBFloat16}
+                              : std::vector<DType>{DType::kFloat32, DType::kFloat64},
+             .reference =
+                 [a, by_y, gradients](const std::vector<Ref>& in, DType) {
+                   std::vector<Ref> given = in;
+                   const Channels ch =
+                       channels_of(in[1].shape, channels_first(a.data_format));
+                   for (int64_t k = 0; k < ch.c; ++k) {
+                     const double r = 1 / std::sqrt(in[4].re(k) + a.epsilon);
+                     ch.visit(k, [&](int64_t e) {
+                       const double y =
+                           by_y ? in[kNormGradY].re(e)
+                                : (in[1].re(e) - in[3].re(k)) * r * in[2].re(k) +
+                                      in[kNormGradOffset].re(k);
+                       const double sum =
+                           in[0].re(e) + (gradients == 2 ? in[kNormGradMore].re(e) : 0);
+                       given[0].re(e) = y > 0 ? sum : 0;
+                     });
+                   }
+                   std::vector<Ref> out = batch_norm_grad(given, a.norm());
+                   out.push_back(a.side ? given[0] : zeros({0}));
+                   return out;
+                 },
+             .check_gradient = false});
+      }
+    }
+  }
+}
+
 void add_batch_norm(CaseList& cases) {
   struct Form {
     const char* name;
@@ -236,6 +310,7 @@ void add_batch_norm(CaseList& cases) {
                                       DType) { return batch_norm_grad(in, a); },
                      .grad_inputs = {0, 2}});
   }
+  add_batch_norm_grad_ends(cases);
   // Half-precision inputs keep float32 parameters.
   const nn::FusedBatchNormAttrs a{.epsilon = 1e-3};
   for (const Shape& x : {Shape{4, 5, 3}, Shape{21, 8}}) {

@@ -9,8 +9,8 @@
 // input dies with the node and no other input of the node shares its memory: every
 // element of a full input is read before the element of an output at its place is
 // written. Row, column and scalar outputs and broadcast inputs never alias. Outputs of
-// `FusedMatMul`, `FusedConv2D` and `FusedBatchNormEx` alias nothing. Reshape nodes that
-// fusion inserts are views.
+// `FusedMatMul`, `FusedConv2D`, `FusedBatchNormEx` and `FusedBatchNormGradEx` alias
+// nothing. Reshape nodes that fusion inserts are views.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,8 @@ struct FusionTarget {
   std::function<bool(std::string_view op, DType dtype)> can_reduce;
   /// Empty: any product may end with its bias and activation.
   EndAllowed end_allowed;
-  /// Which normalisations may end with a sum and relu; empty: none.
+  /// Which normalisations may end with a sum and relu, and which gradients of them may
+  /// begin with relu's (`bias` is then its result, if that is read); empty: none.
   EndAllowed norm_end_allowed;
   /// Each input and output is a stream of memory, each live value a register.
   int32_t max_inputs = 24;
@@ -66,7 +67,7 @@ struct FusionNote {
 };
 using FusionNotes = std::vector<FusionNote>;
 
-/// All three passes in their order; verified after each in debug builds.
+/// All of the passes below in their order; verified after each in debug builds.
 Graph fuse(const Graph& graph, const FusionTarget& target, FusionNotes* notes = nullptr);
 
 /// Elementwise ops and reductions that feed each other become `Fused` nodes.
@@ -83,6 +84,10 @@ Graph fuse_epilogue(const Graph& graph, FusionNotes* notes = nullptr,
 /// A sum and relu go into the FusedBatchNormV3 before them; before fuse_elementwise.
 Graph fuse_norm(const Graph& graph, FusionNotes* notes = nullptr,
                 const EndAllowed& allowed = {});
+/// ReluGrad, perhaps with the sum before it, goes into the FusedBatchNormGradV3 after it;
+/// after fuse_norm.
+Graph fuse_norm_grad(const Graph& graph, FusionNotes* notes = nullptr,
+                     const EndAllowed& allowed = {});
 
 /// Ops but reads, assigns and views.
 bool launches_kernel(const Node& node);

@@ -23,6 +23,7 @@ Graph fuse(const Graph& graph, const FusionTarget& target, FusionNotes* notes) {
   Graph ended = checked(fuse_epilogue(graph, notes, target.end_allowed));
   if (target.norm_end_allowed) {
     ended = checked(fuse_norm(ended, notes, target.norm_end_allowed));
+    ended = checked(fuse_norm_grad(ended, notes, target.norm_end_allowed));
   }
   const Graph chained = checked(fuse_elementwise(ended, target, notes));
   return checked(fuse_horizontal(chained, target, notes));

@@ -22,6 +22,7 @@ struct BatchNormPlan {
   nn::FusedBatchNormAttrs attrs;
   bool blend_moments = false;       // the given moments are mixed with the batch's
   bool relu = false, side = false;  // its end
+  bool by_y = false, more = false;  // the end of a gradient
   int64_t count() const { return outer * inner; }
   int64_t grain = 1;  // rows, or runs of one channel
   size_t workspace_bytes = 0;
@@ -55,6 +56,17 @@ BatchNormPlan prepare_batch_norm_ex(const Signature& s) {
 }
 BatchNormPlan prepare_batch_norm_grad(const Signature& s) {
   return plan_of(s.attrs.as<nn::FusedBatchNormAttrs>(), s.in(1));
+}
+BatchNormPlan prepare_batch_norm_grad_ex(const Signature& s) {
+  const auto& attrs = s.attrs.as<FusedBatchNormGradExAttrs>();
+  BatchNormPlan p = plan_of(attrs.norm(), s.in(1));
+  const auto has = [&](size_t i) {
+    return s.inputs.size() > i && s.inputs[i].dtype != DType::kInvalid;
+  };
+  p.by_y = has(kNormGradY);
+  p.more = has(kNormGradMore);
+  p.side = attrs.side;
+  return p;
 }
 
 /// K sums per channel. rows(first row, count, sums) and run(first element, channel, sums)
@@ -121,9 +133,25 @@ void batch_moments(const BatchNormPlan& p, const T* x, T* parts, T* mean, T* var
   for (int64_t i = 0; i < c; ++i) variance[i] *= scale;
 }
 
+/// (x - mean) * factor + offset.
+template <class T>
+void affine(const BatchNormPlan& p, const T* x, const T* mean, const T* factor,
+            const T* offset, T* y) {
+  const ChannelLoops<T>& loops = best::channel_loops<T>();
+  const int64_t c = p.channels;
+  for_channels(
+      p,
+      [&](int64_t row, int64_t n) {
+        loops.affine_rows(x + row * c, mean, factor, offset, n, c, y + row * c);
+      },
+      [&](int64_t at, int64_t channel) {
+        loops.affine_run(x + at, mean[channel], factor[channel], offset[channel], p.inner,
+                         y + at);
+      });
+}
+
 template <class T>
 void launch_batch_norm(const BatchNormPlan& p, const LaunchArgs& a) {
-  const ChannelLoops<T>& loops = best::channel_loops<T>();
   const int64_t c = p.channels;
   const T *x = a.in<T>(0), *scale = a.in<T>(1), *offset = a.in<T>(2);
   const T *given_mean = a.in<T>(3), *given_variance = a.in<T>(4);
@@ -150,15 +178,7 @@ void launch_batch_norm(const BatchNormPlan& p, const LaunchArgs& a) {
   }
   const T epsilon = static_cast<T>(p.attrs.epsilon);
   for (int64_t i = 0; i < c; ++i) factor[i] = scale[i] / std::sqrt(variance[i] + epsilon);
-  for_channels(
-      p,
-      [&](int64_t row, int64_t n) {
-        loops.affine_rows(x + row * c, mean, factor, offset, n, c, y + row * c);
-      },
-      [&](int64_t at, int64_t channel) {
-        loops.affine_run(x + at, mean[channel], factor[channel], offset[channel], p.inner,
-                         y + at);
-      });
+  affine<T>(p, x, mean, factor, offset, y);
 }
 
 /// The result once more, for what comes after it: it is still in a cache, or it is large.
@@ -175,11 +195,12 @@ void launch_batch_norm_ex(const BatchNormPlan& p, const LaunchArgs& a) {
   });
 }
 
+/// `dy` may be dx: an element is read before it is written.
 template <class T>
-void launch_batch_norm_grad(const BatchNormPlan& p, const LaunchArgs& a) {
+void norm_gradient(const BatchNormPlan& p, const LaunchArgs& a, const T* dy) {
   const ChannelLoops<T>& loops = best::channel_loops<T>();
   const int64_t c = p.channels;
-  const T *dy = a.in<T>(0), *x = a.in<T>(1), *scale = a.in<T>(2);
+  const T *x = a.in<T>(1), *scale = a.in<T>(2);
   const T *mean = a.in<T>(3), *variance = a.in<T>(4);
   T *dx = a.out<T>(0), *dscale = a.out<T>(1), *doffset = a.out<T>(2);
   T* parts = static_cast<T*>(a.workspace);
@@ -215,6 +236,37 @@ void launch_batch_norm_grad(const BatchNormPlan& p, const LaunchArgs& a) {
                         dx + at);
       });
 }
+template <class T>
+void launch_batch_norm_grad(const BatchNormPlan& p, const LaunchArgs& a) {
+  norm_gradient<T>(p, a, a.in<T>(0));
+}
+
+/// What is left of the gradient where relu's result was positive, then as above.
+template <class T>
+void launch_batch_norm_grad_ex(const BatchNormPlan& p, const LaunchArgs& a) {
+  const int64_t c = p.channels;
+  const T *dy = a.in<T>(0), *x = a.in<T>(1), *scale = a.in<T>(2), *mean = a.in<T>(3),
+          *variance = a.in<T>(4), *y = a.in<T>(kNormGradY);
+  const T* more = p.more ? a.in<T>(kNormGradMore) : nullptr;
+  T* left = p.side ? a.out<T>(kNormGradSide) : a.out<T>(0);
+  if (!p.by_y) {  // relu's result again, as the normalisation computes it
+    const T* offset = a.in<T>(kNormGradOffset);
+    T* factor = static_cast<T*>(a.workspace) + 2 * kParts * c;
+    const T epsilon = static_cast<T>(p.attrs.epsilon);
+    for (int64_t i = 0; i < c; ++i) {
+      factor[i] = scale[i] / std::sqrt(variance[i] + epsilon);
+    }
+    affine<T>(p, x, mean, factor, offset, left);
+    y = left;
+  }
+  parallel_for(p.count() * c, 32768, [&](int64_t b, int64_t e) {
+    for (int64_t i = b; i < e; ++i) {
+      const T sum = more ? dy[i] + more[i] : dy[i];
+      left[i] = y[i] > T(0) ? sum : T(0);
+    }
+  });
+  norm_gradient<T>(p, a, left);
+}
 
 }  // namespace
 
@@ -225,6 +277,8 @@ void register_nn_batch_norm_kernels(KernelRegistry& registry) {
                     launch_batch_norm_ex<double>>(registry, "FusedBatchNormEx");
   add_float_kernels<prepare_batch_norm_grad, launch_batch_norm_grad<float>,
                     launch_batch_norm_grad<double>>(registry, "FusedBatchNormGradV3");
+  add_float_kernels<prepare_batch_norm_grad_ex, launch_batch_norm_grad_ex<float>,
+                    launch_batch_norm_grad_ex<double>>(registry, "FusedBatchNormGradEx");
 }
 
 }  // namespace tandem::cpu

@@ -25,6 +25,7 @@ void register_attention_tiles(Kernels& kernels);
 void register_blocks(Kernels& kernels);
 void register_check_numerics(Kernels& kernels);
 void register_batch_norm(Kernels& kernels);
+void register_batch_norm_grad(Kernels& kernels);
 void register_conv(Kernels& kernels);
 void register_conv_product(Kernels& kernels);
 /// Tells the device how to copy inside a recording.

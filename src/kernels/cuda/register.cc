@@ -36,7 +36,8 @@ extern "C" __attribute__((visibility("default"))) void tandem_register_kernels(
   add_library(kernels, register_cudnn_attention_defaults);
   register_attention_tiles(kernels);
   register_attention(kernels);
-  register_batch_norm(kernels);  // before norm: the default where it fits
+  register_batch_norm(kernels);       // before norm: the default where it fits
+  register_batch_norm_grad(kernels);  // so is this
   register_blocks(kernels);
   add_library(kernels, register_conv_product);  // defaults where they fit, in this order
   add_library(kernels, register_cudnn_conv);

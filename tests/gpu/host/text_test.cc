@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/attention.h"
+#include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/compiler.h"
 #include "kernels/cuda/conv.h"
 #include "kernels/cuda/elementwise_text.h"
@@ -30,7 +31,6 @@
 namespace tandem::cuda {
 
 std::string gather_text(size_t element, DType index);
-std::string batch_norm_text(DType dtype);
 std::string copy_text();
 std::string cross_text(DType dtype);
 std::string linalg_text(DType dtype);
@@ -275,9 +275,25 @@ TEST(Convolution, EveryDtypeCompiles) {
 TEST(BatchNorm, EveryDtypeCompiles) {
   for (DType t : {DType::kFloat16, DType::kBFloat16, DType::kFloat64}) {
     expect_compiles("batch norm", batch_norm_text(t));
+    expect_compiles("batch norm's gradient", batch_norm_grad_text(t, {}));
+    expect_compiles("batch norm's gradient",
+                    batch_norm_grad_text(t, {.mask = NormMask::kByX}));
+    expect_compiles(
+        "batch norm's gradient",
+        batch_norm_grad_text(t, {.mask = NormMask::kByY, .two = true, .kept = true}));
   }
   for (const int arch : {75, 80, 90}) {
     expect_compiles("batch norm", batch_norm_text(DType::kFloat32), arch);
+    for (const NormGradForm& form :
+         {NormGradForm{}, NormGradForm{.mask = NormMask::kByX},
+          NormGradForm{.mask = NormMask::kByX, .kept = true},
+          NormGradForm{.mask = NormMask::kByX, .two = true, .kept = true},
+          NormGradForm{.mask = NormMask::kByY},
+          NormGradForm{.mask = NormMask::kByY, .kept = true},
+          NormGradForm{.mask = NormMask::kByY, .two = true, .kept = true}}) {
+      expect_compiles("batch norm's gradient",
+                      batch_norm_grad_text(DType::kFloat32, form), arch);
+    }
   }
 }
 
