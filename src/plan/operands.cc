@@ -13,9 +13,9 @@ namespace {
 constexpr double kCopyBytesPerNs = 3900;  // read and written
 constexpr double kCopyStartNs = 1500;
 constexpr double kTellNs = 1000;  // on the calling thread
-// Below this a copy is as good as free, and steps of many small arguments are as they
-// were.
-constexpr int64_t kFrom = 256 * 1024;
+// On threads of the host a copy of less than this costs less than the task that tells
+// them.
+constexpr int64_t kFromOnHost = 256 * 1024;
 
 std::string count(int64_t kernels) {
   return fmt::format("{} kernel{}", kernels, kernels == 1 ? "" : "s");
@@ -23,9 +23,10 @@ std::string count(int64_t kernels) {
 
 }  // namespace
 
-Binding choose_binding(int64_t bytes, int64_t kernels) {
+Binding choose_binding(int64_t bytes, int64_t kernels, bool native) {
   if (bytes == 0) return {false, "empty"};
-  if (bytes < env_int("TANDEM_BIND_FROM_BYTES", kFrom)) return {false, "small"};
+  const int64_t from = env_int("TANDEM_BIND_FROM_BYTES", native ? 0 : kFromOnHost);
+  if (bytes < from) return {false, "small"};
   if (bytes > operand_address::kMostBytes) return {false, "too large to be bound"};
   // The copy itself must be told, too.
   const double copy = kCopyStartNs + 2 * static_cast<double>(bytes) / kCopyBytesPerNs;

@@ -14,7 +14,8 @@ struct Binding {
   std::string why;  // for explain()
 };
 
-/// By cost. `kernels`: how many would have to be told an address.
-Binding choose_binding(int64_t bytes, int64_t kernels);
+/// By cost. `kernels`: how many would have to be told an address. `native`: the device
+/// has memory of its own, and a copy is a launch there.
+Binding choose_binding(int64_t bytes, int64_t kernels, bool native);
 
 }  // namespace tandem

@@ -57,7 +57,8 @@ Binding Planner::bind_operand(const Operand& operand, const PlannedGraph& made) 
       found == readers_.end() ? std::vector<int32_t>{} : found->second;
   std::erase(nodes, operand.copy);
   if (operand.result) nodes.push_back(operand.value.node);
-  Binding binding = choose_binding(bytes_of(operand.value), 1);
+  const bool native = operand.device->platform() != kHostPlatform;
+  Binding binding = choose_binding(bytes_of(operand.value), 1, native);
   for (int32_t i : nodes) {
     if (!binding.in_place) return binding;
     const Node& n = graph_.node(i);
@@ -73,7 +74,7 @@ Binding Planner::bind_operand(const Operand& operand, const PlannedGraph& made) 
     const std::string why = refuses_operands(i, *operand.device, made);
     if (!why.empty()) return {false, why};
   }
-  return choose_binding(bytes_of(operand.value), std::max<int64_t>(kernels, 1));
+  return choose_binding(bytes_of(operand.value), std::max<int64_t>(kernels, 1), native);
 }
 
 // The argument that a copy is of, or the result that it is.

@@ -57,12 +57,9 @@ ProgrammaticLaunches::~ProgrammaticLaunches() { t_allowed = outer_; }
 
 void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction function,
                    const LaunchShape& s, void** arguments) {
-  // What is told other addresses later is a plain launch: there is much to be gained by
-  // that, and little by an early start.
   BoundNodes* const bound = BoundNodes::current();
   const bool has_operands = bound && bound->finds({function, s, arguments});
-  if (has_operands || !t_allowed || !s.early || device.arch() < kFirstArch ||
-      !after_kernels(stream)) {
+  if (!t_allowed || !s.early || device.arch() < kFirstArch || !after_kernels(stream)) {
     check(driver().cuLaunchKernel(function, s.x, s.y, s.z, s.threads, s.threads_y, 1,
                                   s.shared, stream, arguments, nullptr),
           "launching a kernel");
@@ -85,6 +82,7 @@ void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction functio
   config.numAttrs = 1;
   check(driver().cuLaunchKernelEx(&config, function, arguments, nullptr),
         "launching a kernel");
+  if (has_operands) bound->note(last_node(stream));
 }
 
 }  // namespace tandem::cuda

@@ -12,27 +12,35 @@ namespace {
 
 constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 
-TEST(Binding, SmallOnesAreCopied) {
-  EXPECT_FALSE(choose_binding(0, 1).in_place);
-  EXPECT_FALSE(choose_binding(256 * kKiB - 1, 1).in_place);
-  EXPECT_EQ(choose_binding(256 * kKiB - 1, 1).why, "small");
-  EXPECT_TRUE(choose_binding(256 * kKiB, 1).in_place);
+TEST(Binding, SmallOnesAreCopiedOnTheHost) {
+  EXPECT_FALSE(choose_binding(0, 1, false).in_place);
+  EXPECT_FALSE(choose_binding(256 * kKiB - 1, 1, false).in_place);
+  EXPECT_EQ(choose_binding(256 * kKiB - 1, 1, false).why, "small");
+  EXPECT_TRUE(choose_binding(256 * kKiB, 1, false).in_place);
+}
+
+// A launch takes longer than telling one more kernel, but not two.
+TEST(Binding, AGpuSparesTheLaunchOfACopy) {
+  EXPECT_FALSE(choose_binding(0, 1, true).in_place);
+  EXPECT_TRUE(choose_binding(4, 2, true).in_place);
+  EXPECT_FALSE(choose_binding(4, 3, true).in_place);
 }
 
 // 2 MiB are copied in 1.5 µs and 2 · 2 MiB / 3900 B/ns = 1.08 µs: three kernels are told
 // in two microseconds more than the copy, four in three.
 TEST(Binding, ManyKernelsAreToldOnlyOfWhatIsLarge) {
-  EXPECT_TRUE(choose_binding(2 * kMiB, 3).in_place);
-  EXPECT_EQ(choose_binding(2 * kMiB, 3).why, "told to 3 kernels");
-  EXPECT_FALSE(choose_binding(2 * kMiB, 4).in_place);
-  EXPECT_EQ(choose_binding(2 * kMiB, 4).why, "telling 4 kernels an address takes longer");
-  EXPECT_TRUE(choose_binding(256 * kMiB, 100).in_place);
-  EXPECT_FALSE(choose_binding(256 * kMiB, 200).in_place);
+  EXPECT_TRUE(choose_binding(2 * kMiB, 3, false).in_place);
+  EXPECT_EQ(choose_binding(2 * kMiB, 3, false).why, "told to 3 kernels");
+  EXPECT_FALSE(choose_binding(2 * kMiB, 4, false).in_place);
+  EXPECT_EQ(choose_binding(2 * kMiB, 4, false).why,
+            "telling 4 kernels an address takes longer");
+  EXPECT_TRUE(choose_binding(256 * kMiB, 100, false).in_place);
+  EXPECT_FALSE(choose_binding(256 * kMiB, 200, false).in_place);
 }
 
 TEST(Binding, WhatIsTooLargeForARecordingIsCopied) {
-  EXPECT_TRUE(choose_binding(operand_address::kMostBytes, 1).in_place);
-  EXPECT_FALSE(choose_binding(operand_address::kMostBytes + 1, 1).in_place);
+  EXPECT_TRUE(choose_binding(operand_address::kMostBytes, 1, false).in_place);
+  EXPECT_FALSE(choose_binding(operand_address::kMostBytes + 1, 1, false).in_place);
 }
 
 TEST(OperandAddress, SaysWhichOperandAndWhereInIt) {
