@@ -146,6 +146,8 @@ class Executable {
                                     std::optional<LeaseSet>& leases);
   /// Of a call whose arguments are not all where recorded kernels can reach them.
   void align_arguments(Frame& frame, std::span<void*> parameters, LeaseSet& leases);
+  static const std::byte* real_address(const Frame& frame, const Segment& segment,
+                                       const void* p);
   std::vector<std::vector<int32_t>> step_order(const Frame& frame,
                                                const Segment& segment) const;
   void run_on_stream(Frame& frame, const Segment& segment, const StreamContext& context);

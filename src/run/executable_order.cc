@@ -2,6 +2,7 @@
 // them writing. The plan's order is one such order; the device may find a faster one.
 #include <algorithm>
 
+#include "device/operand_address.h"
 #include "run/executable_frame.h"
 #include "tensor/variable_impl.h"
 
@@ -31,6 +32,18 @@ constexpr size_t kPiece = 256;
 
 }  // namespace
 
+// Kernels have what stands for an operand's address while they are recorded, copies the
+// address itself: both are the same bytes.
+const std::byte* Executable::real_address(const Frame& f, const Segment& segment,
+                                          const void* p) {
+  const auto word = reinterpret_cast<uint64_t>(p);
+  if (!operand_address::is(word)) return static_cast<const std::byte*>(p);
+  const Segment::Operand& o =
+      segment.operands[static_cast<size_t>(operand_address::number(word))];
+  const void* const base = o.result ? f.results[o.number] : f.parameters[o.number];
+  return static_cast<const std::byte*>(base) + operand_address::offset(word);
+}
+
 std::vector<std::vector<int32_t>> Executable::step_order(const Frame& f,
                                                          const Segment& segment) const {
   const size_t count = segment.end - segment.begin;
@@ -40,8 +53,8 @@ std::vector<std::vector<int32_t>> Executable::step_order(const Frame& f,
     const Step& step = steps_[segment.begin + i];
     const Node& n = graph_.node(step.node);
     const auto add = [&](void* p, int64_t bytes, bool writes) {
-      const auto* at = static_cast<const std::byte*>(p);
-      if (p && bytes > 0) ranges[i].push_back({at, at + bytes, writes});
+      const std::byte* const at = real_address(f, segment, p);
+      if (at && bytes > 0) ranges[i].push_back({at, at + bytes, writes});
     };
     for (size_t k = 0; k < n.inputs.size(); ++k) {
       if (!n.inputs[k].defined()) continue;
