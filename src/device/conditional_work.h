@@ -69,7 +69,7 @@ class LookingWork final : public ConditionalWork {
  public:
   using Read = FnRef<void(void* to, const void* from, size_t bytes)>;
   LookingWork(const StreamContext& context, Read read,
-              const std::atomic<bool>* end = nullptr)
+              const std::atomic<int32_t>* end = nullptr)
       : context_(context), read_(read), end_(end) {}
   void repeat(const Loop& loop, Task test, Task turn) override;
   void choose(const Selector& selector, size_t branches, BranchTask branch) override;
@@ -77,7 +77,7 @@ class LookingWork final : public ConditionalWork {
  private:
   const StreamContext& context_;
   Read read_;
-  const std::atomic<bool>* end_;
+  const std::atomic<int32_t>* end_;
 };
 
 }  // namespace tandem

@@ -578,7 +578,7 @@ Executable::Executable(std::shared_ptr<const PlannedGraph> planned, Launches lau
 }
 
 Executable::~Executable() {
-  for (const auto& frame : frames_) wait_for_lanes(*frame);
+  for (const auto& frame : frames_) wait_quietly(*frame);
 }
 
 const Prepared& Executable::for_one_thread(size_t step) {

@@ -193,7 +193,7 @@ bool Executable::run_on_handles(Frame& f, const Step& step) {
   return true;
 }
 
-// List ops go through the eager dispatcher: they exchange references, not bytes.
+// What neither form above takes goes through the eager dispatcher.
 void Executable::run_list_op(Frame& f, const Step& step) {
   if (step.empty_list.defined()) {
     handle(f, place({step.node, 0})) = step.empty_list;

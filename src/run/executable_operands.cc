@@ -1,4 +1,4 @@
-// Large arguments and results of a device's work that are not copied: its kernels reach
+// Arguments and results of a device's work that are not copied: its kernels reach
 // them where the caller has them. A native device records addresses that stand for them
 // and tells its kernels the real ones when they have changed; other devices find them in
 // the table. Work of earlier calls may still be waiting to be done, with the addresses it

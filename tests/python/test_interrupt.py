@@ -220,6 +220,27 @@ def test_many_ops_in_a_row(tmp_path):
     assert "(4, 4)" in out
 
 
+def test_branches_beside_each_other(tmp_path):
+    """Parts of a function that run on threads of their own are joined, whatever the handler throws."""
+    code = """
+        x, y = (tf.constant(np.random.rand(400_000).astype("float32")) for _ in range(2))
+
+        @tf.function
+        def both(x, y):
+            return tf.reduce_sum(tf.sort(x)) + tf.reduce_sum(tf.sort(y))
+
+        wanted = float(both(x, y))
+
+        def work():
+            while True:
+                both(x, y)
+
+        interrupted(work)
+        print(float(both(x, y)) == wanted)
+    """
+    check(interrupt(tmp_path, code), "True")
+
+
 def test_fit(tmp_path):
     result = interrupt(
         tmp_path,

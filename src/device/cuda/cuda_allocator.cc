@@ -4,7 +4,9 @@
 
 #include "base/flags.h"
 #include "base/recorder.h"
+#include "device/cuda/cuda_stream.h"
 #include "device/out_of_memory.h"
+#include "tandem/error.h"
 
 namespace tandem::cuda {
 namespace {
@@ -122,11 +124,16 @@ bool CudaAllocator::wait_for_pending(std::unique_lock<std::mutex>& lock) {
   if (uses.empty() || on_stream_thread) return false;
   lock.unlock();
   for (const TimePoint& use : uses) {
-    // An error that nobody has seen stays with its stream, not with this request.
+    // What kernels have reported is for those who read; an interrupt ends the request.
+    if (auto* stream = dynamic_cast<CudaStream*>(use.stream)) {
+      stream->wait_or_interrupt(use.sequence);
+      continue;
+    }
     while (!use.passed()) {
       try {
         use.host_wait();
-      } catch (...) {
+      } catch (const Error&) {
+        // It stays with its stream.
       }
     }
   }

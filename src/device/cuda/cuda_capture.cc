@@ -63,7 +63,7 @@ class CudaCaptured final : public Captured,
   ~CudaCaptured() override {
     if (stream_.closed_) return;  // the process exits: the driver may be gone
     stream_.wait_quietly(last_);
-    device_.activate();
+    if (!device_.enter()) return;  // lost, or a child's: nothing can be given back
     if (exec_) driver().cuGraphExecDestroy(exec_);
     driver().cuGraphDestroy(graph_);
   }

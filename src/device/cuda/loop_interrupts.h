@@ -25,7 +25,12 @@ class LoopInterrupts {
   /// way. The device's context is current.
   void prepare();
   /// Work with loops was given to the compute stream, up to this number.
-  void launched(uint64_t sequence) { last_.store(sequence, std::memory_order_release); }
+  void launched(uint64_t sequence) {
+    uint64_t last = last_.load(std::memory_order_relaxed);
+    while (last < sequence &&
+           !last_.compare_exchange_weak(last, sequence, std::memory_order_release)) {
+    }
+  }
   /// Whether a loop may still be going round.
   bool under_way();
   /// Waits for the stream up to `sequence` or until no loop is under way any more, and

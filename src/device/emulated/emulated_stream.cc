@@ -108,7 +108,9 @@ TimePoint EmulatedStream::now() {
 void EmulatedStream::host_wait(uint64_t sequence) {
   if (passed(sequence)) return;
   const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
-  if (InterruptScope::listens()) {
+  // Lanes of the host have no loops of their own, and a call joins them whatever happens.
+  const bool lane_of_host = options_.device && options_.device->is_host();
+  if (!lane_of_host && InterruptScope::listens()) {
     wait_or_interrupt(sequence);
   } else {
     wait_within(sequence, {});
@@ -143,9 +145,9 @@ void EmulatedStream::wait_or_interrupt(uint64_t sequence) {
       auto* loops = options_.device
                         ? dynamic_cast<EmulatedStream*>(&options_.device->compute())
                         : this;
-      loops->end_loops_ = true;
+      ++loops->end_loops_;
       wait_within(sequence, {});
-      loops->end_loops_ = false;
+      --loops->end_loops_;
       loops->forget_interrupt();
       throw;
     }

@@ -46,7 +46,7 @@ class EmulatedStream final : public Stream {
   void forget_error(const std::exception_ptr& error) override;
 
   /// Says that loops in its captured work are to end.
-  const std::atomic<bool>& loops_end() const { return end_loops_; }
+  const std::atomic<int32_t>& loops_end() const { return end_loops_; }
 
   /// Takes no more work, finishes what is queued, and joins the thread.
   void shutdown();
@@ -83,7 +83,7 @@ class EmulatedStream final : public Stream {
   std::exception_ptr error_;
   std::atomic<uint64_t> completed_{0};  // written with the mutex held
 
-  std::atomic<bool> end_loops_{false};
+  std::atomic<int32_t> end_loops_{0};  // threads that want it
   std::mutex join_mutex_;
   std::thread thread_;
 };

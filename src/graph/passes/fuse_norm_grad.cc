@@ -1,10 +1,10 @@
 // The gradient of relu becomes part of the gradient of the batch normalisation before it:
 // what arrives is masked where it is read, instead of being written and read again. Where
 // relu's result came from nothing but the normalisation it is computed again, by the same
-// arithmetic, and not read. Where the gradient is the sum of two (a block with a shortcut)
-// the sum is taken along, and what others want of it is written on the way. After
-// fuse_norm. Bits of the normalisation's gradients may change where something is written
-// for others: sums over the batch are then cut into other parts.
+// arithmetic, and not read. Where the gradient is the sum of two (a block with a
+// shortcut) the sum is taken along, and what others want of it is written on the way.
+// After fuse_norm. Bits of the normalisation's gradients may change where something is
+// written for others: sums over the batch are then cut into other parts.
 #include <algorithm>
 
 #include "graph/passes/fusion.h"

@@ -65,11 +65,11 @@ bool fits(const Signature& s) {
 }
 
 /// Whether a call that nobody measures, as one outside of compiled functions, goes to
-/// cuDNN. For 8 x 1024 queries of 12 heads of 64 plans found it the faster one on an H200,
-/// where our own kernel takes 1.5 times as long as PyTorch; other architectures were not
-/// measured. The call must be large for the library's sake too: it makes a plan for every
-/// new size, and smaller calls, of which there may be many sizes, would not earn that
-/// time back.
+/// cuDNN. For 8 x 1024 queries of 12 heads of 64 plans found it the faster one on an
+/// H200, where our own kernel takes 1.5 times as long as PyTorch; other architectures
+/// were not measured. The call must be large for the library's sake too: it makes a plan
+/// for every new size, and smaller calls, of which there may be many sizes, would not
+/// earn that time back.
 bool is_known_better(const Signature& s) {
   constexpr int kMeasuredArch = 90;
   constexpr int64_t kManyScores = int64_t{1} << 26, kManyKeys = 512, kSmallestHead = 64;

@@ -28,7 +28,6 @@ void register_batch_norm(Kernels& kernels);
 void register_batch_norm_grad(Kernels& kernels);
 void register_conv(Kernels& kernels);
 void register_conv_product(Kernels& kernels);
-/// Tells the device how to copy inside a recording.
 void register_count(Kernels& kernels);
 void register_cross(Kernels& kernels);
 void register_cross_entropy(Kernels& kernels);
