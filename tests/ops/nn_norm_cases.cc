@@ -229,7 +229,9 @@ void add_batch_norm_grad_ends(CaseList& cases) {
                  },
              // A GPU rounds the sum of two gradients to their dtype, as the op that it
              // stands for does; the CPU sums up in float32.
-             .tolerance = f.half && gradients == 2 ? 1e-3 : 1e-5,
+             .tolerance = f.half && gradients == 2    ? 1e-3
+                          : f.x.num_elements() > 2000 ? 1e-4  // sums of many in float32
+                                                      : 1e-5,
              .check_gradient = false});
       }
     }
