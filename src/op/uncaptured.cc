@@ -1,30 +1,18 @@
 #include "op/uncaptured.h"
 
-#include <mutex>
-#include <set>
+#include "op/kernel_marks.h"
 
 namespace tandem {
 namespace {
 
-struct Marked {
-  std::mutex mutex;
-  std::set<std::string> ids;
-};
-Marked& marked() {
-  static auto* const all = new Marked;
+KernelMarks& marked() {
+  static auto* const all = new KernelMarks;  // plugins ask until the process ends
   return *all;
 }
 
 }  // namespace
 
-void mark_uncaptured(const std::string& kernel_id) {
-  std::lock_guard lock(marked().mutex);
-  marked().ids.insert(kernel_id);
-}
-
-bool is_uncaptured(const Kernel& kernel) {
-  std::lock_guard lock(marked().mutex);
-  return marked().ids.contains(kernel.id);
-}
+void mark_uncaptured(const std::string& kernel_id) { marked().add(kernel_id); }
+bool is_uncaptured(const Kernel& kernel) { return marked().has(kernel); }
 
 }  // namespace tandem

@@ -3,12 +3,11 @@
 #include "run/executable_frame.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "device/runtime.h"
+#include "device/wait_until_passed.h"
 #include "plan/peak.h"
 #include "tensor/live_memory.h"
 #include "tensor/transfer.h"
@@ -163,13 +162,7 @@ void Executable::wait_for_lanes(Frame& frame) {
 }
 
 void Executable::wait_quietly(const Frame& frame) const {
-  for (const TimePoint& t : frame.lane_end) {
-    std::chrono::microseconds pause(1);
-    while (!t.passed()) {
-      std::this_thread::sleep_for(pause);
-      pause = std::min(2 * pause, std::chrono::microseconds(200));
-    }
-  }
+  for (const TimePoint& t : frame.lane_end) wait_until_passed(t);
   for (size_t i = 0; i < frame.children.size(); ++i) {
     children_[i]->wait_quietly(*frame.children[i]);
   }

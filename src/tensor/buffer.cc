@@ -1,12 +1,11 @@
 #include "tensor/buffer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <string>
-#include <thread>
 
 #include "device/runtime.h"
+#include "device/wait_until_passed.h"
 #include "tandem/error.h"
 #include "tensor/live_memory.h"
 
@@ -71,20 +70,6 @@ Ref<Buffer> Buffer::strings(Device& device, size_t count) {
   b->kind_ = Kind::kStrings;
   return b;
 }
-
-namespace {
-
-// A host wait may throw what kernels have reported, which a destructor must leave for
-// somebody who reads.
-void wait_until_passed(const TimePoint& point) {
-  std::chrono::microseconds pause(1);
-  while (!point.passed()) {
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, std::chrono::microseconds(200));
-  }
-}
-
-}  // namespace
 
 Buffer::~Buffer() {
   Extra* x = extra_.load(std::memory_order_acquire);

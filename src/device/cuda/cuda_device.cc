@@ -36,8 +36,6 @@ void record_copy(const char* name, const Stream& stream, int64_t begin, size_t b
                    recorder::now_ns(), static_cast<int64_t>(bytes));
 }
 
-CUdeviceptr address_of(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 }  // namespace
 
 Platform cuda_platform() {

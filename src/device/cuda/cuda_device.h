@@ -73,6 +73,8 @@ class CudaDevice final : public Device {
   // staged_copies.cc
   TimePoint copy_to_gpu(CudaStream& stream, void* to, const void* from, size_t bytes);
   TimePoint copy_to_host(CudaStream& stream, void* to, const void* from, size_t bytes);
+  /// Enqueues work with a block, which goes back to the pool where that is refused.
+  TimePoint lend(CudaStream& stream, std::byte* block, bool returns, StreamTask task);
   /// One piece from a block to the GPU, and to a block from it.
   TimePoint send(CudaStream& stream, std::byte* block, CUdeviceptr to, size_t bytes);
   TimePoint fetch(CudaStream& stream, std::byte* block, CUdeviceptr from, size_t bytes);

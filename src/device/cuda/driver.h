@@ -31,7 +31,7 @@ namespace tandem::cuda {
   X(cuMemFreeHost) X(cuMemHostGetDevicePointer) X(cuMemcpyHtoDAsync)                     \
   X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemcpyPeerAsync) X(cuMemsetD8Async)      \
   X(cuMemsetD8) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction)             \
-  X(cuFuncSetAttribute) X(cuFuncLoad) X(cuLaunchKernel) X(cuGetErrorName) X(cuGetErrorString)
+  X(cuFuncSetAttribute) X(cuFuncGetParamInfo) X(cuFuncLoad) X(cuLaunchKernel) X(cuGetErrorName) X(cuGetErrorString)
 // clang-format on
 
 /// One pointer per function, under the name that cuda.h gives it (versions included).
@@ -54,6 +54,8 @@ const DriverApi& driver();
 /// Whether this process was forked from one that had loaded the driver, which cannot be
 /// used in it.
 bool forked();
+
+inline CUdeviceptr address_of(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
 /// "CUDA_ERROR_INVALID_VALUE (invalid argument)"
 std::string describe(CUresult result);

@@ -9,7 +9,7 @@
 
 namespace tandem::cuda {
 
-/// In the order of the arguments. Throws UnavailableError where the driver cannot say.
+/// In the order of the arguments.
 std::vector<size_t> parameter_sizes(CUfunction function);
 
 }  // namespace tandem::cuda

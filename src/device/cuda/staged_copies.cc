@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "device/cuda/copy_team.h"
 #include "device/cuda/cuda_device.h"
@@ -39,19 +40,13 @@ size_t helpers_for(size_t bytes) {
   return bytes < kWorthHelp ? 0 : bytes / kWorthHelp - 1;
 }
 
-CUdeviceptr address_of(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
-
 }  // namespace
 
-TimePoint CudaDevice::send(CudaStream& stream, std::byte* block, CUdeviceptr to,
-                           size_t bytes) {
+TimePoint CudaDevice::lend(CudaStream& stream, std::byte* block, bool returns,
+                           StreamTask task) {
   try {
-    const TimePoint done = stream.enqueue([=](const StreamContext& context) {
-      check(driver().cuMemcpyHtoDAsync(to, block, bytes,
-                                       static_cast<CUstream>(context.native)),
-            "copying to the GPU");
-    });
-    pinned_.lend(block, stream, done.sequence);
+    const TimePoint done = stream.enqueue(std::move(task));
+    pinned_.lend(block, stream, done.sequence, returns);
     return done;
   } catch (...) {
     pinned_.release(block);
@@ -59,20 +54,22 @@ TimePoint CudaDevice::send(CudaStream& stream, std::byte* block, CUdeviceptr to,
   }
 }
 
+TimePoint CudaDevice::send(CudaStream& stream, std::byte* block, CUdeviceptr to,
+                           size_t bytes) {
+  return lend(stream, block, /*returns=*/false, [=](const StreamContext& context) {
+    check(driver().cuMemcpyHtoDAsync(to, block, bytes,
+                                     static_cast<CUstream>(context.native)),
+          "copying to the GPU");
+  });
+}
+
 TimePoint CudaDevice::fetch(CudaStream& stream, std::byte* block, CUdeviceptr from,
                             size_t bytes) {
-  try {
-    const TimePoint done = stream.enqueue([=](const StreamContext& context) {
-      check(driver().cuMemcpyDtoHAsync(block, from, bytes,
-                                       static_cast<CUstream>(context.native)),
-            "copying from the GPU");
-    });
-    pinned_.lend(block, stream, done.sequence, /*returns=*/true);
-    return done;
-  } catch (...) {
-    pinned_.release(block);
-    throw;
-  }
+  return lend(stream, block, /*returns=*/true, [=](const StreamContext& context) {
+    check(driver().cuMemcpyDtoHAsync(block, from, bytes,
+                                     static_cast<CUstream>(context.native)),
+          "copying from the GPU");
+  });
 }
 
 TimePoint CudaDevice::copy_to_gpu(CudaStream& stream, void* to, const void* from,

@@ -18,8 +18,6 @@ constexpr int64_t kLargest = 128;  // of a head
 /// Queries or keys of a head, and blocks: places in a tile are counted in 32 bits.
 constexpr int64_t kMost = int64_t{1} << 30;
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 }  // namespace
 
 std::string attention_tiles_text(DType dtype, const AttentionForm& f, bool gradient) {

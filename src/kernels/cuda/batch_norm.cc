@@ -21,7 +21,6 @@ constexpr int64_t kTogether = 4;   // rows that a thread has in flight
 constexpr int64_t kSide = 8;       // channels of a block that puts parts together
 
 size_t computed_bytes(DType dtype) { return dtype == DType::kFloat64 ? 8 : 4; }
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 int64_t lanes(DType dtype) { return kBytes / static_cast<int64_t>(dtype_size(dtype)); }
 
 }  // namespace

@@ -49,8 +49,6 @@ namespace {
 /// Of a grid in the directions of columns and groups.
 constexpr int64_t kMostBlocks = 65535;
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 }  // namespace
 
 bool tiles_fit(const ConvCase& c) {

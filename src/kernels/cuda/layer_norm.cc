@@ -39,8 +39,6 @@ struct LayerNormPlan {
   size_t parts_at = 0, workspace_bytes = 0;
 };
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 bool is_given(const Signature& s, size_t i) {
   return s.inputs.size() > i && s.in(static_cast<int>(i)).dtype != DType::kInvalid;
 }

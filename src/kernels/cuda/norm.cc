@@ -18,7 +18,6 @@ std::string norm_text(DType dtype) {
 namespace {
 
 size_t computed_bytes(DType dtype) { return dtype == DType::kFloat64 ? 8 : 4; }
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
 // ---- Batch normalisation -----------------------------------------------------------
 

@@ -53,6 +53,8 @@ inline CudaDevice& gpu_of(const Signature& s) {
 }
 
 using Grid = LaunchShape;
+/// n / by, rounded up.
+inline int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 /// Blocks for `n` items of a grid-stride loop.
 Grid grid_for(const Function& f, int64_t n, unsigned threads = 256);
 

@@ -10,8 +10,6 @@ namespace tandem::cuda {
 
 namespace {
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 /// Of a step by tiles, each of which reads its weights and states for itself. Beyond this
 /// the library's larger tiles win.
 constexpr double kMostTraffic = 24e6;

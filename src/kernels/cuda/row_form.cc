@@ -14,8 +14,6 @@ namespace {
 constexpr int64_t kChunkBytes = 16;
 constexpr int kThreads = 256;  // of a block that keeps rows in registers
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 /// Of a thread, what the kernels have registers for: 32 numbers, or 16 in double
 /// precision.
 int most_chunks(DType dtype) { return dtype_size(dtype) == 2 ? 4 : 8; }

@@ -44,8 +44,6 @@ constexpr int64_t kShortest = 1024;       // inner dimension
 constexpr int64_t kLongest = int64_t{1} << 30;
 constexpr int kWarps = 8, kSteps = 4;  // of a block; of a warp at least
 
-int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
-
 bool is_long(const Signature& s, const MatMulAttrs& attrs) {
   const MatMulGeometry m = matmul_geometry(s, attrs);
   return m.regular() && m.batch == 1 && m.m > 0 && m.n > 0 && m.k >= kShortest &&
