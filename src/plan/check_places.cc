@@ -9,7 +9,8 @@ namespace tandem {
 void PlanChecker::check_place(const Place& p, const ValueInfo& info) const {
   if (p.space >= 0) expect_index(p.space, plan_.spaces, "a value is on no device");
   if (p.storage == Place::Storage::kNone) return;
-  expect(p.offset >= 0 && p.bytes >= bytes_of(info), "a value lies nowhere");
+  expect(p.offset >= 0, "a value lies nowhere");
+  expect(p.bytes == bytes_of(info), "a value has another size than its place");
   if (p.storage == Place::Storage::kHandle) {
     expect(info.dtype == DType::kVariant && p.index >= 0 && p.index < plan_.num_handles,
            "a list has no place");

@@ -1,6 +1,7 @@
 // The steps: those of the graph, in an order in which they can run, on lanes that reach
 // what they touch.
 #include "graph/states.h"
+#include "op/host_function.h"
 #include "plan/memory.h"
 #include "plan/plan_checker.h"
 #include "tensor/variable_impl.h"
@@ -24,7 +25,8 @@ void PlanChecker::check_step(int32_t k) {
   const bool op = n.kind == Node::Kind::kOp;
   expect(op || n.kind == Node::Kind::kCopy || n.has_subgraphs(),
          "a step is no work of its graph");
-  expect(s.kernel.empty() || op, "a step has a kernel and no op");
+  const bool has_kernel = op && !host_function(*n.op);
+  expect(s.kernel.empty() != has_kernel, "a step's kernel is not one of its node's");
   expect(!n.has_subgraphs() || p_.subplans[at(s.node)].size() == n.subgraphs.size(),
          "a branch has no plan");
   const std::string& device = plan_.devices[at(s.node)];

@@ -495,18 +495,23 @@ class ExecutableBuilder {
     e_.first_write_ = static_cast<size_t>(
         std::find_if(e_.steps_.begin(), e_.steps_.end(), writes) - e_.steps_.begin());
     e_.written_.assign(e_.variables_.size(), 0);
+    const auto mark = [&](const Tensor& handle) {
+      const size_t i = variable(handle);  // may be new: no step touches it
+      if (i == e_.written_.size()) e_.written_.push_back(0);
+      e_.written_[i] = 1;
+    };
     for (int32_t i = 0; i < g_.size(); ++i) {
       const Node& n = g_.node(i);
       if (n.kind == Node::Kind::kVariable || n.kind == Node::Kind::kParameter) continue;
       for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
         if (n.outputs[idx(o)].state) {
-          e_.written_[variable(variable_handle(g_, {i, o}))] = 1;
+          mark(variable_handle(g_, {i, o}));
         }
       }
     }
     for (const auto& child : e_.children_) {
       for (size_t i = 0; i < child->variables_.size(); ++i) {
-        if (child->written_[i]) e_.written_[variable(child->variables_[i])] = 1;
+        if (child->written_[i]) mark(child->variables_[i]);
       }
     }
     e_.writes_ = std::any_of(e_.written_.begin(), e_.written_.end(),
