@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/flags.h"
+#include "base/recorder.h"
 #include "device/cuda/bound_nodes.h"
 #include "device/cuda/cuda_device.h"
 #include "tandem/error.h"
@@ -11,7 +12,8 @@ namespace tandem::cuda {
 
 namespace {
 
-thread_local bool t_allowed = false;
+enum class Mode { kStream, kAllowed, kForbidden };  // the latter two: in recordings
+thread_local Mode t_mode = Mode::kStream;
 constexpr int kFirstArch = 90;
 
 bool switched_on() {
@@ -48,18 +50,25 @@ bool after_kernels(CUstream stream) {
          });
 }
 
+bool starts_early(const CudaDevice& device, CUstream stream, const LaunchShape& s) {
+  if (!s.early || device.arch() < kFirstArch || !switched_on()) return false;
+  return t_mode == Mode::kStream ? !recorder::enabled()
+                                 : t_mode == Mode::kAllowed && after_kernels(stream);
+}
+
 }  // namespace
 
-ProgrammaticLaunches::ProgrammaticLaunches(bool allowed) : outer_(t_allowed) {
-  t_allowed = allowed && switched_on();
+ProgrammaticLaunches::ProgrammaticLaunches(bool allowed)
+    : outer_(static_cast<int>(t_mode)) {
+  t_mode = allowed ? Mode::kAllowed : Mode::kForbidden;
 }
-ProgrammaticLaunches::~ProgrammaticLaunches() { t_allowed = outer_; }
+ProgrammaticLaunches::~ProgrammaticLaunches() { t_mode = static_cast<Mode>(outer_); }
 
 void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction function,
                    const LaunchShape& s, void** arguments) {
   BoundNodes* const bound = BoundNodes::current();
   const bool has_operands = bound && bound->finds({function, s, arguments});
-  if (!t_allowed || !s.early || device.arch() < kFirstArch || !after_kernels(stream)) {
+  if (!starts_early(device, stream, s)) {
     check(driver().cuLaunchKernel(function, s.x, s.y, s.z, s.threads, s.threads_y, 1,
                                   s.shared, stream, arguments, nullptr),
           "launching a kernel");

@@ -1,5 +1,5 @@
-// Launching a kernel. Inside a recording a kernel may be made ready while the ones before
-// it still run (programmatic dependent launch, compute capability 9.0 and newer): every
+// Launching a kernel. A kernel may be made ready while the ones before it on its stream
+// still run (programmatic dependent launch, compute capability 9.0 and newer): every
 // kernel of ours begins by waiting for them (kernels/cuda/compiler.cc), so this changes
 // nothing but the time between two kernels. Any thread.
 #pragma once
@@ -22,7 +22,9 @@ struct LaunchShape {
 void launch_kernel(const CudaDevice& device, CUstream stream, CUfunction function,
                    const LaunchShape& shape, void** arguments);
 
-/// While it lives, recordings of this thread may use such launches.
+/// While it lives, recordings of this thread may use such launches, or may not. Outside
+/// of recordings they are used unless a profile is made: a kernel's time would begin
+/// while it waits.
 class ProgrammaticLaunches {
  public:
   explicit ProgrammaticLaunches(bool allowed);
@@ -31,7 +33,7 @@ class ProgrammaticLaunches {
   ~ProgrammaticLaunches();
 
  private:
-  bool outer_;
+  int outer_;
 };
 
 }  // namespace tandem::cuda
