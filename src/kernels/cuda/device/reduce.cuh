@@ -65,10 +65,17 @@ inline A share_of(const Args& a, const T* from, i64 begin, i64 end, i64 first, i
           sums[i] = combine(sums[i], single(get(x[u].v[i])));
       }
     }
-    for (; j < whole; j += by) {
-      const Chunk x = chunks[j];
+    // The rest is on its way at once, too.
+    Chunk x[3];
 #pragma unroll
-      for (int i = 0; i < kChunk; ++i) sums[i] = combine(sums[i], single(get(x.v[i])));
+    for (int u = 0; u < 3; ++u) {
+      if (j + u * by < whole) x[u] = chunks[j + u * by];
+    }
+#pragma unroll
+    for (int u = 0; u < 3; ++u) {
+      if (j + u * by >= whole) continue;
+#pragma unroll
+      for (int i = 0; i < kChunk; ++i) sums[i] = combine(sums[i], single(get(x[u].v[i])));
     }
     sum = combined(sums);
     begin += whole * kChunk;
