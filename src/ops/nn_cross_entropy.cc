@@ -4,6 +4,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/fused_losses.h"
 #include "ops/nn_register.h"
 #include "tandem/ops.h"
 
@@ -31,7 +32,8 @@ void infer_dense(InferContext& c) {
   c.add_output(c.dtype(0), both);
 }
 
-void infer_sparse(InferContext& c) {
+/// Checks logits and class numbers; the gradient's shape.
+Shape infer_rows(InferContext& c) {
   const Shape &logits = c.shape(0), &labels = c.shape(1);
   if (logits.has_rank() && logits.rank() != 2) {
     c.fail(fmt::format("logits must be 2-D, but got shape {}", logits.debug_str()));
@@ -53,8 +55,29 @@ void infer_sparse(InferContext& c) {
     c.fail(fmt::format("Must have at least one class, but got logits shape {}",
                        logits.debug_str()));
   }
+  return out;
+}
+void infer_sparse(InferContext& c) {
+  const Shape out = infer_rows(c);
   c.add_output(c.dtype(0), {out[0]});
   c.add_output(c.dtype(0), out);
+}
+void infer_fused_sparse(InferContext& c) {
+  const Shape out = infer_rows(c);
+  if (c.num_inputs() > kLossScale && c.dtype(kLossScale) != DType::kInvalid) {
+    const Shape& scale = c.shape(kLossScale);
+    const bool fits = !scale.has_rank() || scale.rank() == 0 ||
+                      (scale.rank() == 1 && scale.compatible_with(Shape{out[0]}));
+    if (!fits) {
+      c.fail(
+          fmt::format("scale must be a number or one for each of {} rows, but got "
+                      "shape {}",
+                      out[0], scale.debug_str()));
+    }
+  }
+  c.add_output(DType::kFloat32, {out[0]});
+  c.add_output(c.dtype(0),
+               c.attrs<FusedSparseCrossEntropyAttrs>().gradient ? out : Shape{0});
 }
 
 // Logits as wide as the second output: one row or column of them may stand for all.
@@ -98,6 +121,12 @@ Cost cross_entropy_cost(const Signature& s) {
   return cost;
 }
 
+Cost fused_sparse_cost(const Signature& s) {
+  Cost cost = default_cost(s);
+  cost.flops = 14.0 * static_cast<double>(s.in(0).shape.num_elements());
+  return cost;
+}
+
 }  // namespace
 
 void register_nn_cross_entropy_ops(OpTable& table) {
@@ -123,6 +152,19 @@ void register_nn_cross_entropy_ops(OpTable& table) {
        .grad_outputs = 0b10,
        .cost = cross_entropy_cost,
        .effects = kMayFail});
+  table.add({.name = "FusedSparseCrossEntropy",
+             .doc = "Cross-entropy of softmax(logits) in half precision against class "
+                    "numbers, in float32, and its gradient in half precision; made by "
+                    "graph passes.",
+             .types = {{'T', kHalfs}, {'L', kIndices}, {'S', mask(DType::kFloat32)}},
+             .inputs = {{.name = "features"},
+                        {.name = "labels", .type = 'L'},
+                        {.name = "scale", .type = 'S', .optional = true}},
+             .outputs = {"loss", "backprop"},
+             .attrs = &attrs_type<FusedSparseCrossEntropyAttrs>(),
+             .infer = infer_fused_sparse,
+             .cost = fused_sparse_cost,
+             .effects = kMayFail});
 }
 
 namespace nn {

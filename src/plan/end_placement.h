@@ -1,6 +1,6 @@
 // Whether a product may take in its bias and activation without leaving its device: a
-// platform may have a kernel for the product and none for the product with its end. Pure;
-// any thread.
+// platform may have a kernel for the product and none for the product with its end. The
+// same for other ops that swallow their neighbours. Pure; any thread.
 #pragma once
 
 #include "graph/graph.h"
@@ -17,5 +17,8 @@ bool end_keeps_device(const Graph& graph, const Node& product, const OpDef& fuse
 /// runs on the host, whose fused programs do that as well.
 bool norm_end_pays(const Graph& graph, const Node& norm, const OpDef& fused,
                    AttrsRef attrs, ValueRef side);
+/// The same for a cross entropy that reads `features`, its logits before they were cast.
+bool narrow_loss_pays(const Graph& graph, const Node& loss, const OpDef& fused,
+                      AttrsRef attrs, ValueRef features);
 
 }  // namespace tandem

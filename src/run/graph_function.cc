@@ -390,6 +390,7 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
     FusionTarget target = cpu_fusion_target();
     target.end_allowed = end_keeps_device;
     target.norm_end_allowed = norm_end_pays;
+    target.loss_allowed = narrow_loss_pays;
     stages.planned = fuse(stages.planned, target, &made->notes);
   }
   made->optimize_ms = static_cast<double>(recorder::now_ns() - begin) / 1e6;

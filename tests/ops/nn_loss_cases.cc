@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ops/fused_losses.h"
 #include "ops/nn_cases.h"
 #include "tandem/ops/nn_loss.h"
 
@@ -214,11 +215,59 @@ void add_cross_entropy(CaseList& cases) {
   }
 }
 
+// Logits in half precision, the loss in float32; short rows, long ones, odd ones.
+void add_fused_sparse(CaseList& cases) {
+  struct Form {
+    const char* name;
+    bool gradient = true;
+    int scales = 0;  // 1: one for all, 2: one for each row
+  };
+  for (const Form& f : {Form{"plain"}, Form{"loss", false}, Form{"scaled", true, 1},
+                        Form{"scaled rows", true, 2}, Form{"scaled loss", false, 2}}) {
+    std::vector<Shape> shapes = {{3, 40}, {37, 10}, {5, 1}, {4, 31}, {0, 6}, {2, 130001}};
+    for (const int64_t n : kLengths) shapes.push_back({2, n});
+    for (const Shape& shape : shapes) {
+      const int64_t rows = shape[0], classes = shape[1];
+      In labels{.shape = {rows}, .dtype = f.scales == 1 ? DType::kInt64 : DType::kInt32};
+      for (int64_t i = 0; i < rows; ++i) {
+        labels.fixed.push_back(static_cast<double>((i * 7 + classes - 1) % classes));
+      }
+      In scale{.shape = f.scales == 2 ? Shape{rows} : Shape{},
+               .low = 0.5,
+               .high = 4,
+               .dtype = DType::kFloat32,
+               .absent = f.scales == 0};
+      cases.push_back(
+          {.op = "FusedSparseCrossEntropy",
+           .name = fmt::format("{} {}x{}", f.name, rows, classes),
+           .inputs = {{.shape = shape}, labels, scale},
+           .attrs = Attrs(attrs_ref(FusedSparseCrossEntropyAttrs{f.gradient})),
+           .dtypes = {DType::kFloat16, DType::kBFloat16},
+           .reference =
+               [=](const std::vector<Ref>& in, DType) {
+                 const Ref log_p = log_softmax(in[0], -1);
+                 Ref loss = zeros({rows}), grad = softmax(in[0], -1);
+                 for (int64_t i = 0; i < rows; ++i) {
+                   const auto label = static_cast<int64_t>(in[1].re(i));
+                   loss.re(i) = -log_p.re(i * classes + label);
+                   grad.re(i * classes + label) -= 1;
+                   if (f.scales == 0) continue;
+                   const double by = in[2].re(f.scales == 2 ? i : 0);
+                   for (int64_t k = 0; k < classes; ++k) grad.re(i * classes + k) *= by;
+                 }
+                 return std::vector<Ref>{loss, f.gradient ? grad : zeros({0})};
+               },
+           .check_gradient = false});
+    }
+  }
+}
+
 }  // namespace
 
 void add_nn_loss_cases(CaseList& cases) {
   add_softmax(cases);
   add_cross_entropy(cases);
+  add_fused_sparse(cases);
 }
 
 }  // namespace tandem::testing

@@ -9,8 +9,8 @@
 // input dies with the node and no other input of the node shares its memory: every
 // element of a full input is read before the element of an output at its place is
 // written. Row, column and scalar outputs and broadcast inputs never alias. Outputs of
-// `FusedMatMul`, `FusedConv2D`, `FusedBatchNormEx` and `FusedBatchNormGradEx` alias
-// nothing. Reshape nodes that fusion inserts are views.
+// `FusedMatMul`, `FusedConv2D`, `FusedBatchNormEx`, `FusedBatchNormGradEx` and
+// `FusedSparseCrossEntropy` alias nothing. Reshape nodes that fusion inserts are views.
 #pragma once
 
 #include <functional>
@@ -39,6 +39,8 @@ struct FusionTarget {
   /// Which normalisations may end with a sum and relu, and which gradients of them may
   /// begin with relu's (`bias` is then its result, if that is read); empty: none.
   EndAllowed norm_end_allowed;
+  /// Which cross entropies may read logits in half precision (`bias`); empty: none.
+  EndAllowed loss_allowed;
   /// Each input and output is a stream of memory, each live value a register.
   int32_t max_inputs = 24;
   int32_t max_outputs = 12;
@@ -88,6 +90,10 @@ Graph fuse_norm(const Graph& graph, FusionNotes* notes = nullptr,
 /// after fuse_norm.
 Graph fuse_norm_grad(const Graph& graph, FusionNotes* notes = nullptr,
                      const EndAllowed& allowed = {});
+
+/// The casts around a cross entropy, and the scale of its gradient, become part of it.
+Graph fuse_loss(const Graph& graph, FusionNotes* notes = nullptr,
+                const EndAllowed& allowed = {});
 
 /// Ops but reads, assigns and views.
 bool launches_kernel(const Node& node);

@@ -25,6 +25,7 @@ Graph fuse(const Graph& graph, const FusionTarget& target, FusionNotes* notes) {
     ended = checked(fuse_norm(ended, notes, target.norm_end_allowed));
     ended = checked(fuse_norm_grad(ended, notes, target.norm_end_allowed));
   }
+  if (target.loss_allowed) ended = checked(fuse_loss(ended, notes, target.loss_allowed));
   const Graph chained = checked(fuse_elementwise(ended, target, notes));
   return checked(fuse_horizontal(chained, target, notes));
 }

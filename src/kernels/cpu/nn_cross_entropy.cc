@@ -1,4 +1,6 @@
 // Cross-entropies of softmax: float32, float64 (float16 and bfloat16 through float32).
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "base/parallel.h"
@@ -6,6 +8,7 @@
 #include "kernels/cpu/nn_rows.h"
 #include "kernels/cpu/nn_short_rows.h"
 #include "kernels/cpu/nn_typed.h"
+#include "ops/fused_losses.h"
 
 namespace tandem::cpu {
 
@@ -83,13 +86,17 @@ int64_t label_at(const CrossEntropyPlan& p, const LaunchArgs& a, int64_t i) {
                   value, p.classes, values));
 }
 
-template <class T>
-void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
-  const auto row = best::row_loops<T>().sparse_cross_entropy;
+void check_labels(const CrossEntropyPlan& p, const LaunchArgs& a) {
   for (int64_t i = 0; i < p.rows; ++i) {
     const int64_t label = label_at(p, a, i);
     if (label < 0 || label >= p.classes) bad_label(p, a, label);
   }
+}
+
+template <class T>
+void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
+  const auto row = best::row_loops<T>().sparse_cross_entropy;
+  check_labels(p, a);
   const T* x = a.in<T>(0);
   T *loss = a.out<T>(0), *backprop = a.out<T>(1);
   if (is_short(p)) {
@@ -115,6 +122,42 @@ void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
   });
 }
 
+struct FusedSparsePlan : CrossEntropyPlan {
+  bool gradient = true;
+  bool scaled = false;
+  int64_t scale_step = 0;
+};
+
+FusedSparsePlan prepare_fused_sparse(const Signature& s) {
+  FusedSparsePlan p;
+  p.rows = s.in(0).shape[0];
+  p.classes = s.in(0).shape[1];
+  p.labels = s.in(1).dtype;
+  p.gradient = s.attrs.as<FusedSparseCrossEntropyAttrs>().gradient;
+  p.scaled = s.inputs.size() > kLossScale && s.in(kLossScale).dtype != DType::kInvalid;
+  p.scale_step = p.scaled && s.in(kLossScale).shape.rank() == 1 ? 1 : 0;
+  return p;
+}
+
+// Through float32 (nn_through_float.h).
+void launch_fused_sparse(const FusedSparsePlan& p, const LaunchArgs& a) {
+  check_labels(p, a);
+  const auto row = best::row_loops<float>().sparse_cross_entropy;
+  const float* x = a.in<float>(0);
+  const float* scale = p.scaled ? a.in<float>(kLossScale) : nullptr;
+  float *loss = a.out<float>(0), *backprop = a.out<float>(1);
+  parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
+    std::vector<float> unwanted(p.gradient ? 0 : static_cast<size_t>(p.classes));
+    for (int64_t i = b; i < e; ++i) {
+      float* to = p.gradient ? backprop + i * p.classes : unwanted.data();
+      loss[i] = row(x + i * p.classes, label_at(p, a, i), to, p.classes);
+      if (!p.gradient || !scale) continue;
+      const float by = scale[i * p.scale_step];
+      for (int64_t k = 0; k < p.classes; ++k) to[k] *= by;
+    }
+  });
+}
+
 }  // namespace
 
 void register_nn_cross_entropy_kernels(KernelRegistry& registry) {
@@ -122,6 +165,8 @@ void register_nn_cross_entropy_kernels(KernelRegistry& registry) {
       registry, "SoftmaxCrossEntropyWithLogits");
   add_float_kernels<prepare_cross_entropy, launch_sparse<float>, launch_sparse<double>>(
       registry, "SparseSoftmaxCrossEntropyWithLogits");
+  registry.add(make_half_kernel<prepare_fused_sparse, launch_fused_sparse>(
+      "FusedSparseCrossEntropy", "cpu.FusedSparseCrossEntropy.half"));
 }
 
 }  // namespace tandem::cpu

@@ -1,10 +1,12 @@
-// SoftmaxCrossEntropyWithLogits and its form with class numbers: floats. Rows are read
-// once where they can be kept (row_form.h); the gradient is written on the way.
+// SoftmaxCrossEntropyWithLogits and its form with class numbers: floats; the latter with
+// the loss in float32 (FusedSparseCrossEntropy): halfs. Rows are read once where they can
+// be kept (row_form.h); the gradient is written on the way.
 #include <fmt/format.h>
 
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/row_form.h"
 #include "kernels/cuda/softmax.h"
+#include "ops/fused_losses.h"
 
 namespace tandem::cuda {
 
@@ -17,6 +19,7 @@ struct CrossEntropyPlan {
   int64_t element = 4;  // bytes
   // Steps along rows and classes; 0 where they broadcast.
   int64_t x_row = 0, x_step = 0, label_row = 0, label_step = 0;
+  int64_t scale_step = 0;
   int wide_labels = 0;  // of 64 bits
   std::shared_ptr<ErrorSite> site;
 };
@@ -28,11 +31,12 @@ void steps(const Shape& shape, int64_t* row, int64_t* step) {
   *row = rows == 1 ? 0 : classes;
 }
 
-CrossEntropyPlan plan(const Signature& s, int tensors, const char* entry) {
+CrossEntropyPlan plan(const Signature& s, const Shape& shape, int tensors,
+                      const char* entry) {
   const DType dtype = s.in(0).dtype;
   CrossEntropyPlan p;
-  p.rows = s.out(1).shape[0];
-  p.classes = s.out(1).shape[1];
+  p.rows = shape[0];
+  p.classes = shape[1];
   p.element = static_cast<int64_t>(dtype_size(dtype));
   steps(s.in(0).shape, &p.x_row, &p.x_step);
   steps(s.in(1).shape, &p.label_row, &p.label_step);
@@ -47,7 +51,9 @@ CrossEntropyPlan plan(const Signature& s, int tensors, const char* entry) {
   return p;
 }
 
-CrossEntropyPlan prepare_dense(const Signature& s) { return plan(s, 2, "cross_entropy"); }
+CrossEntropyPlan prepare_dense(const Signature& s) {
+  return plan(s, s.out(1).shape, 2, "cross_entropy");
+}
 void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
   if (p.rows == 0) return;
   if (p.kept) {
@@ -62,8 +68,8 @@ void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
          p.label_step);
 }
 
-CrossEntropyPlan prepare_sparse(const Signature& s) {
-  CrossEntropyPlan p = plan(s, 1, "sparse");
+CrossEntropyPlan plan_sparse(const Signature& s, const char* entry) {
+  CrossEntropyPlan p = plan(s, s.in(0).shape, 1, entry);
   p.wide_labels = s.in(1).dtype == DType::kInt64;
   p.site = std::make_shared<ErrorSite>([](const Report& r) {
     return fmt::format(
@@ -73,13 +79,39 @@ CrossEntropyPlan prepare_sparse(const Signature& s) {
   });
   return p;
 }
+Grid sparse_grid(const CrossEntropyPlan& p) {
+  return p.kept ? p.kept->grid : chunk_grid(p.rows, p.classes * p.element);
+}
+
+CrossEntropyPlan prepare_sparse(const Signature& s) { return plan_sparse(s, "sparse"); }
 void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
   if (p.rows == 0) return;
-  const int64_t bytes = p.classes * p.element;
-  launch(p.kept ? p.kept->function : p.function, *a.stream,
-         p.kept ? p.kept->grid : chunk_grid(p.rows, bytes), a.inputs[0], a.inputs[1],
-         a.outputs[0], a.outputs[1], p.rows, p.classes, flags_of(a), p.site->id(),
-         p.wide_labels, rows_together(bytes, {a.inputs[0], a.outputs[1]}));
+  launch(p.kept ? p.kept->function : p.function, *a.stream, sparse_grid(p), a.inputs[0],
+         a.inputs[1], a.outputs[0], a.outputs[1], p.rows, p.classes, flags_of(a),
+         p.site->id(), p.wide_labels,
+         rows_together(p.classes * p.element, {a.inputs[0], a.outputs[1]}));
+}
+
+struct FusedSparsePlan {
+  CrossEntropyPlan rows;
+  bool gradient = true, scaled = false;
+};
+FusedSparsePlan prepare_fused_sparse(const Signature& s) {
+  FusedSparsePlan p{.rows = plan_sparse(s, "fused_sparse")};
+  p.gradient = s.attrs.as<FusedSparseCrossEntropyAttrs>().gradient;
+  p.scaled = s.inputs.size() > kLossScale && s.in(kLossScale).dtype != DType::kInvalid;
+  p.rows.scale_step = p.scaled && s.in(kLossScale).shape.rank() == 1 ? 1 : 0;
+  return p;
+}
+void launch_fused_sparse(const FusedSparsePlan& all, const LaunchArgs& a) {
+  const CrossEntropyPlan& p = all.rows;
+  if (p.rows == 0) return;
+  void* const backprop = all.gradient ? a.outputs[1] : nullptr;
+  const void* const scale = all.scaled ? a.inputs[kLossScale] : nullptr;
+  launch(p.kept ? p.kept->function : p.function, *a.stream, sparse_grid(p), a.inputs[0],
+         a.inputs[1], scale, a.outputs[0], backprop, p.rows, p.classes, p.scale_step,
+         flags_of(a), p.site->id(), p.wide_labels,
+         rows_together(p.classes * p.element, {a.inputs[0], backprop}));
 }
 
 }  // namespace
@@ -89,6 +121,8 @@ void register_cross_entropy(Kernels& kernels) {
                                                        "cuda.cross_entropy", kFloats));
   kernels.add(make_kernel<prepare_sparse, launch_sparse>(
       "SparseSoftmaxCrossEntropyWithLogits", "cuda.sparse_cross_entropy", kFloats));
+  kernels.add(make_kernel<prepare_fused_sparse, launch_fused_sparse>(
+      "FusedSparseCrossEntropy", "cuda.fused_sparse_cross_entropy", kHalfs));
 }
 
 }  // namespace tandem::cuda

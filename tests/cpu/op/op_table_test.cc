@@ -19,11 +19,18 @@ const std::vector<const OpDef*>& all() { return OpTable::get().all(); }
 /// recurrent layers and pooling with argmax have first derivatives only): asking for one
 /// throws. Fused programs are made after gradients.
 const std::set<std::string>& without_gradient() {
-  static const std::set<std::string> names{
-      "Fused",       "FusedBatchNormEx",     "FusedBatchNormGradEx",
-      "FusedConv2D", "FusedMatMul",          "FusedMulti",
-      "GruGrad",     "IgammaGradA",          "LstmGrad",
-      "Lu",          "MaxPoolGradWithArgmax"};
+  static const std::set<std::string> names{"Fused",
+                                           "FusedBatchNormEx",
+                                           "FusedBatchNormGradEx",
+                                           "FusedConv2D",
+                                           "FusedMatMul",
+                                           "FusedMulti",
+                                           "FusedSparseCrossEntropy",
+                                           "GruGrad",
+                                           "IgammaGradA",
+                                           "LstmGrad",
+                                           "Lu",
+                                           "MaxPoolGradWithArgmax"};
   return names;
 }
 

@@ -46,18 +46,22 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// The same with class numbers, of 64 bits where they are `wide`, else 32.
-extern "C" __global__ void __launch_bounds__(kThreads)
-    sparse(const T* x, const void* labels, T* loss, T* backprop, i64 rows, i64 n,
-           ReportFlags* flags, i32 site, int wide, int together) {
+/// The same with class numbers, of 64 bits where they are `wide`, else 32. `scale`, where
+/// there is one: what the gradient is multiplied with, `scale_step` apart for each row;
+/// no `backprop`: it is not wanted.
+template <class L>
+inline void sparse_rows(const T* x, const void* labels, const float* scale, L* loss,
+                        T* backprop, i64 rows, i64 n, i64 scale_step, ReportFlags* flags,
+                        i32 site, int wide, int together) {
   Meeting meet;
   Kept<1> row(rows, n, together);
   row.add(0, x, n, lowest());
   for (row.begin(); row.more(); row.next()) {
     i64 label = 0;
-    C wanted = 0;
+    C wanted = 0, by = 1;
     if (row.there()) {
       label = wide ? ((const i64*)labels)[row.row] : ((const i32*)labels)[row.row];
+      if (scale) by = (C)scale[row.row * scale_step];
     }
     const bool good = label >= 0 && label < n;
     if (row.is_first() && row.there()) {
@@ -69,6 +73,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
     row.take();
     row.silent |= !good;
+    const bool has_loss = row.is_first() && !row.silent;
     const C top = top_of(row, meet);
     C sum = 0;
     row.change([&](C(&v)[1][kVec], int) {
@@ -80,17 +85,31 @@ extern "C" __global__ void __launch_bounds__(kThreads)
       }
     });
     sum = meet.sum(sum);
-    const C scale = C(1) / sum;
+    const C share = C(1) / sum;
     const int own = good ? row.part.own((int)label) : -1;
+    row.silent |= !backprop;
     row.write(backprop, [&](C(&v)[1][kVec], int c) {
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
-        v[0][i] = (kKeepsPowers ? v[0][i] : power(v[0][i] - top)) * scale;
+        v[0][i] = (kKeepsPowers ? v[0][i] : power(v[0][i] - top)) * share;
         if (c * kVec + i == own) v[0][i] -= C(1);
+        v[0][i] *= by;
       }
     });
-    if (row.is_first() && !row.silent) {
-      loss[row.row] = put<T>(f_log(sum) - (wanted - top));
-    }
+    if (has_loss) loss[row.row] = put<L>(f_log(sum) - (wanted - top));
   }
+}
+extern "C" __global__ void __launch_bounds__(kThreads)
+    sparse(const T* x, const void* labels, T* loss, T* backprop, i64 rows, i64 n,
+           ReportFlags* flags, i32 site, int wide, int together) {
+  sparse_rows(x, labels, nullptr, loss, backprop, rows, n, 0, flags, site, wide,
+              together);
+}
+/// The loss in float32, from logits in half precision.
+extern "C" __global__ void __launch_bounds__(kThreads)
+    fused_sparse(const T* x, const void* labels, const float* scale, float* loss,
+                 T* backprop, i64 rows, i64 n, i64 scale_step, ReportFlags* flags,
+                 i32 site, int wide, int together) {
+  sparse_rows(x, labels, scale, loss, backprop, rows, n, scale_step, flags, site, wide,
+              together);
 }

@@ -189,10 +189,11 @@ extern "C" __global__ void cross_entropy(const T* x, const T* labels, T* loss,
   }
 }
 
-/// The same with class numbers, of 64 bits where they are `wide`, else 32.
-extern "C" __global__ void sparse(const T* x, const void* labels, T* loss, T* backprop,
-                                  i64 rows, i64 n, ReportFlags* flags, i32 site, int wide,
-                                  int together) {
+/// The same with class numbers: see row_entropy.cuh.
+template <class L>
+inline void sparse_rows(const T* x, const void* labels, const float* scale, L* loss,
+                        T* backprop, i64 rows, i64 n, i64 scale_step, ReportFlags* flags,
+                        i32 site, int wide, int together) {
   for (i64 row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* from = x + row * n;
     const i64 label = wide ? ((const i64*)labels)[row] : ((const i32*)labels)[row];
@@ -201,17 +202,33 @@ extern "C" __global__ void sparse(const T* x, const void* labels, T* loss, T* ba
       continue;
     }
     const Soft s = soft_of(from, n, together);
-    const C scale = C(1) / s.sum;
-    each_chunk(from, n, together, [&](i64 at, const auto& v) {
-      constexpr int count = sizeof(v) / sizeof(C);
-      C r[count];
+    const C share = C(1) / s.sum, by = scale ? (C)scale[row * scale_step] : C(1);
+    if (backprop) {
+      each_chunk(from, n, together, [&](i64 at, const auto& v) {
+        constexpr int count = sizeof(v) / sizeof(C);
+        C r[count];
 #pragma unroll
-      for (int i = 0; i < count; ++i) {
-        const C p = f_exp(v[i] - s.top) * scale;
-        r[i] = at + i == label ? p - C(1) : p;
-      }
-      put_chunk(backprop + row * n + at, r);
-    });
-    if (threadIdx.x == 0) loss[row] = put<T>(f_log(s.sum) - (get(from[label]) - s.top));
+        for (int i = 0; i < count; ++i) {
+          const C p = f_exp(v[i] - s.top) * share;
+          r[i] = (at + i == label ? p - C(1) : p) * by;
+        }
+        put_chunk(backprop + row * n + at, r);
+      });
+    }
+    if (threadIdx.x == 0) loss[row] = put<L>(f_log(s.sum) - (get(from[label]) - s.top));
   }
+}
+extern "C" __global__ void sparse(const T* x, const void* labels, T* loss, T* backprop,
+                                  i64 rows, i64 n, ReportFlags* flags, i32 site, int wide,
+                                  int together) {
+  sparse_rows(x, labels, nullptr, loss, backprop, rows, n, 0, flags, site, wide,
+              together);
+}
+extern "C" __global__ void fused_sparse(const T* x, const void* labels,
+                                        const float* scale, float* loss, T* backprop,
+                                        i64 rows, i64 n, i64 scale_step,
+                                        ReportFlags* flags, i32 site, int wide,
+                                        int together) {
+  sparse_rows(x, labels, scale, loss, backprop, rows, n, scale_step, flags, site, wide,
+              together);
 }

@@ -1,0 +1,176 @@
+// Cross entropies of mixed precision: logits in half precision are cast to float32 for
+// the loss, and its gradient is scaled and cast back. One op reads the logits as they are
+// and writes the gradient as it is wanted, where the separate ones read and write many
+// times as much. Before fuse_elementwise, which would swallow the scale and the cast.
+#include <algorithm>
+
+#include "graph/passes/fusion.h"
+#include "graph/passes/fusion_graph.h"
+#include "graph/passes/fusion_rewrite.h"
+#include "ops/fused_losses.h"
+
+namespace tandem {
+
+namespace {
+
+constexpr const char* kLoss = "SparseSoftmaxCrossEntropyWithLogits";
+
+// A cross entropy and what it swallows; the cast before it goes when nobody else reads.
+struct LossEnd {
+  int32_t loss = -1;
+  ValueRef features;               // in half precision
+  int32_t scaled = -1, cast = -1;  // of its gradient; -1: none
+  ValueRef scale;
+  Shape scale_shape;
+};
+
+class Finder {
+ public:
+  explicit Finder(const FusionGraph& graph) : fusion_(graph), graph_(graph.graph()) {}
+
+  std::optional<LossEnd> find(int32_t loss) const {
+    const Node& n = graph_.node(loss);
+    if (!n.is_op(kLoss) || n.outputs[1].dtype != DType::kFloat32 ||
+        !n.outputs[1].shape.is_known() ||
+        fusion_.shape(n.inputs[0]) != n.outputs[1].shape) {
+      return std::nullopt;
+    }
+    LossEnd e;
+    e.loss = loss;
+    const ValueRef wide = fusion_.through_views(n.inputs[0]);
+    const Node& cast = graph_.node(wide.node);
+    if (!cast.is_op("Cast") || cast.device != n.device) return std::nullopt;
+    e.features = cast.inputs[0];
+    if (!(kHalfs & mask(graph_.info(e.features).dtype))) return std::nullopt;
+    const bool wanted = take_gradient(e);
+    const bool used = fusion_.is_returned({loss, 0}) || !fusion_.users({loss, 0}).empty();
+    return wanted && (used || e.cast >= 0) ? std::optional(e) : std::nullopt;
+  }
+
+ private:
+  // Follows the gradient to where it is cast; true as well where nobody wants it.
+  bool take_gradient(LossEnd& e) const {
+    const Node& loss = graph_.node(e.loss);
+    ValueRef value{e.loss, 1};
+    if (!fusion_.is_returned(value) && fusion_.users(value).empty()) return true;
+    while (!fusion_.is_returned(value) && fusion_.users(value).size() == 1) {
+      const int32_t user = fusion_.users(value)[0];
+      const Node& n = graph_.node(user);
+      if (fusion_.role(user) == FusionGraph::Role::kView) {
+        value = {user, 0};
+        continue;
+      }
+      if (n.kind != Node::Kind::kOp || n.device != loss.device) return false;
+      if (n.is_op("Cast")) {
+        e.cast = user;
+        return n.outputs[0].dtype == graph_.info(e.features).dtype;
+      }
+      if (!n.is_op("Mul") || e.scaled >= 0 || !take_scale(n, value, e)) return false;
+      e.scaled = user;
+      value = {user, 0};
+    }
+    return false;
+  }
+
+  // The other factor of a product: one number, or one for each row.
+  bool take_scale(const Node& product, ValueRef value, LossEnd& e) const {
+    const ValueRef by =
+        product.inputs[0] == value ? product.inputs[1] : product.inputs[0];
+    const Shape &whole = fusion_.shape(value), &shape = fusion_.shape(by);
+    const Shape& rows = graph_.node(e.loss).outputs[1].shape;
+    if (by == value || product.outputs[0].shape != whole) return false;
+    const ValueRef source = fusion_.source(by);
+    if (fusion_.shape(source).num_elements() == 1) {
+      e.scale = source;
+      e.scale_shape = Shape{};
+    } else {
+      const bool by_row = shape.rank() == whole.rank() && whole.rank() > 0 &&
+                          whole.dim(-1) == rows[1] && shape.dim(-1) == 1 &&
+                          shape.num_elements() == rows[0];
+      if (!by_row) return false;
+      e.scale = by;
+      e.scale_shape = Shape{rows[0]};
+    }
+    return graph_.info(e.scale).dtype == DType::kFloat32 &&
+           !comes_after_loss(source.node);
+  }
+
+  // Whether a node depends on a cross entropy, this one or another: of two that scale
+  // each other's gradient neither could come first.
+  bool comes_after_loss(int32_t node) const {
+    std::vector<bool> seen(graph_.nodes().size(), false);
+    std::vector<int32_t> left = {node};
+    while (!left.empty()) {
+      const int32_t at = left.back();
+      left.pop_back();
+      if (seen[static_cast<size_t>(at)]) continue;
+      seen[static_cast<size_t>(at)] = true;
+      if (graph_.node(at).is_op(kLoss)) return true;
+      const auto& before = fusion_.before()[static_cast<size_t>(at)];
+      left.insert(left.end(), before.begin(), before.end());
+    }
+    return false;
+  }
+
+  const FusionGraph& fusion_;
+  const Graph& graph_;
+};
+
+FusionReplacement replacement(const Graph& graph, const LossEnd& e) {
+  const Node& loss = graph.node(e.loss);
+  const Shape& rows = loss.outputs[1].shape;
+  const DType narrow = graph.info(e.features).dtype;
+  FusionReplacement r;
+  r.members.push_back(e.loss);
+  if (e.scaled >= 0) r.members.push_back(e.scaled);
+  if (e.cast >= 0) r.members.push_back(e.cast);
+  r.inputs = {{e.features, rows}, {loss.inputs[1], graph.info(loss.inputs[1]).shape}};
+  r.inputs.push_back(e.scale.defined() ? FusionReplacement::Input{e.scale, e.scale_shape}
+                                       : FusionReplacement::Input{});
+  r.outputs.push_back({{ValueRef{e.loss, 0}}, DType::kFloat32, Shape{rows[0]}});
+  if (e.cast >= 0) {
+    r.outputs.push_back({{ValueRef{e.cast, 0}}, narrow, rows});
+  } else {
+    r.outputs.push_back({{}, narrow, Shape{0}});
+  }
+  r.op = &OpTable::get().at("FusedSparseCrossEntropy");
+  r.attrs = Attrs(attrs_ref(FusedSparseCrossEntropyAttrs{e.cast >= 0}));
+  r.name = "fused/SparseCrossEntropy";
+  r.note = std::string(kLoss) + " reads logits before their cast" +
+           (e.cast < 0      ? ""
+            : e.scaled >= 0 ? ", and its gradient is scaled and cast"
+                            : ", and its gradient is cast");
+  return r;
+}
+
+bool has_losses(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& n) {
+    return n.is_op(kLoss) ||
+           std::any_of(n.subgraphs.begin(), n.subgraphs.end(),
+                       [](const GraphPtr& g) { return has_losses(*g); });
+  });
+}
+
+}  // namespace
+
+Graph fuse_loss(const Graph& graph, FusionNotes* notes, const EndAllowed& allowed) {
+  if (!has_losses(graph)) return graph;
+  const FusionGraph fusion(graph);
+  const Finder finder(fusion);
+  std::vector<FusionReplacement> replacements;
+  for (int32_t i = 0; i < graph.size(); ++i) {
+    const std::optional<LossEnd> e = finder.find(i);
+    if (!e) continue;
+    FusionReplacement made = replacement(graph, *e);
+    if (allowed &&
+        !allowed(graph, graph.node(i), *made.op, made.attrs.ref(), e->features)) {
+      continue;
+    }
+    replacements.push_back(std::move(made));
+  }
+  return rewrite_fused(
+      fusion, replacements, [&](const Graph& g) { return fuse_loss(g, notes, allowed); },
+      notes);
+}
+
+}  // namespace tandem

@@ -1,0 +1,21 @@
+// The cross entropy of logits in half precision as training in mixed precision wants it:
+// what is between the logits and the loss is computed in float32 and never written. A
+// graph pass makes it after gradients were taken, so it has none. Results are those of
+// the separate ops.
+#pragma once
+
+#include "op/op_def.h"
+
+namespace tandem {
+
+/// FusedSparseCrossEntropy: half-precision features [rows, classes], class numbers, and
+/// optionally a float32 scale of the gradient, one number or one for each row; the
+/// float32 loss of each row, and the gradient times the scale in the features' dtype.
+struct FusedSparseCrossEntropyAttrs {
+  /// Whether the gradient is wanted; else it is empty.
+  bool gradient = true;
+  TANDEM_ATTRS(FusedSparseCrossEntropyAttrs, gradient)
+};
+inline constexpr int kLossScale = 2;  // the input
+
+}  // namespace tandem

@@ -1,0 +1,165 @@
+// Cross entropies that swallow the casts of mixed precision.
+#include "fusion_testing.h"
+#include "graph/passes/passes.h"
+#include "graph/verify.h"
+#include "ops/fused_losses.h"
+#include "support/traced.h"
+
+namespace tandem {
+namespace {
+
+using namespace testing;
+
+constexpr double kClose = 1e-5;
+constexpr const char* kFused = "FusedSparseCrossEntropy";
+constexpr const char* kPlain = "SparseSoftmaxCrossEntropyWithLogits";
+
+Graph optimized(const Tensors& arguments, const Body& body) {
+  return optimize(specialize(*trace(body, arguments), infos_of(arguments)));
+}
+Graph fused(const Tensors& arguments, const Body& body) {
+  const Graph before = optimized(arguments, body);
+  Graph after = fuse_loss(before);
+  verify(after);
+  expect_same(before, after, arguments, kClose);
+  return after;
+}
+
+/// Logits in half precision, labels, a weight for each row, a number.
+Tensors layer() {
+  return {cast(numbers({6, 5}, 1), bf16),
+          constant(std::vector<int32_t>{0, 3, 4, 1, 2, 2}), numbers({6}, 2),
+          numbers({}, 3)};
+}
+Tensor losses(const Tensors& x) {
+  return nn::sparse_softmax_cross_entropy(x[1], cast(x[0], float32));
+}
+/// The loss that `body` makes of the arguments, and its gradient by the logits.
+Tensors step(const Tensors& x, const std::function<Tensor(const Tensors&)>& body) {
+  GradientTape tape;
+  tape.watch(x[0]);
+  const Tensor loss = body(x);
+  return {loss, tape.gradient(loss, {x[0]})[0].dense()};
+}
+bool has_gradient(const Node& n) {
+  return n.attrs.ref().as<FusedSparseCrossEntropyAttrs>().gradient;
+}
+
+TEST(FuseLoss, TheMeanScalesByANumber) {
+  const Graph g = fused(layer(), [](auto& x) {
+    return step(x, [](auto& v) { return reduce_mean(losses(v)); });
+  });
+  EXPECT_EQ(count_ops(g, kPlain), 0);
+  EXPECT_EQ(count_ops(g, "Cast"), 0);
+  EXPECT_EQ(count_ops(g, "Mul"), 0);
+  const Node& n = only(g, kFused);
+  EXPECT_TRUE(has_gradient(n));
+  EXPECT_EQ(g.info(n.inputs[0]).dtype, bf16);
+  EXPECT_EQ(g.info(n.inputs[kLossScale]).shape, Shape{});
+  EXPECT_EQ(n.outputs[0].dtype, float32);
+  EXPECT_EQ(n.outputs[1].dtype, bf16);
+}
+
+TEST(FuseLoss, WeightsScaleRows) {
+  const Graph g = fused(layer(), [](auto& x) {
+    return step(x, [](auto& v) { return reduce_sum(losses(v) * v[2]); });
+  });
+  EXPECT_EQ(count_ops(g, "Cast"), 0);
+  EXPECT_EQ(g.info(only(g, kFused).inputs[kLossScale]).shape, Shape{6});
+}
+
+// Loss scaling: a number that is known when the step runs.
+TEST(FuseLoss, TheScaleMayBeComputed) {
+  const Graph g = fused(layer(), [](auto& x) {
+    return step(x, [](auto& v) { return reduce_mean(losses(v)) * (v[3] * v[3]); });
+  });
+  EXPECT_EQ(count_ops(g, "Cast"), 0);
+  EXPECT_TRUE(only(g, kFused).inputs[kLossScale].defined());
+}
+
+// Sequences: logits of rank three are looked at as rows, and so is their gradient.
+TEST(FuseLoss, ViewsStandInNobodysWay) {
+  Tensors arguments = layer();
+  arguments[0] = cast(numbers({2, 3, 5}, 1), bf16);
+  arguments[1] = reshape(arguments[1], {2, 3});
+  arguments[2] = reshape(arguments[2], {2, 3});
+  for (const bool weighted : {false, true}) {
+    const Graph g = fused(arguments, [&](auto& x) {
+      return step(x, [&](auto& v) {
+        return weighted ? reduce_sum(losses(v) * v[2]) : reduce_mean(losses(v));
+      });
+    });
+    EXPECT_EQ(count_ops(g, "Cast"), 0) << g.dump();
+    EXPECT_EQ(only(g, kFused).outputs[1].shape, (Shape{6, 5}));
+  }
+}
+
+TEST(FuseLoss, WithoutAGradientNoneIsMade) {
+  const Graph g = fused(layer(), [](auto& x) { return Tensors{losses(x)}; });
+  EXPECT_EQ(count_ops(g, "Cast"), 0);
+  EXPECT_FALSE(has_gradient(only(g, kFused)));
+  EXPECT_EQ(only(g, kFused).outputs[1].shape, Shape{0});
+}
+
+TEST(FuseLoss, OthersMayReadTheCastLogits) {
+  const Graph g = fused(layer(), [](auto& x) {
+    const Tensor wide = cast(x[0], float32);
+    return Tensors{nn::sparse_softmax_cross_entropy(x[1], wide),
+                   argmax(wide, {.axis = 1})};
+  });
+  EXPECT_EQ(count_ops(g, kFused), 1);
+  EXPECT_EQ(count_ops(g, "Cast"), 1);
+}
+
+TEST(FuseLoss, WhatDoesNotFitStays) {
+  const auto stays = [](const char* what, const Tensors& arguments, const Body& body) {
+    SCOPED_TRACE(what);
+    EXPECT_EQ(count_ops(fused(arguments, body), kFused), 0);
+  };
+  stays("logits in full precision", layer(), [](auto& x) {
+    const Tensor logits = cast(x[0], float32) * x[3];
+    return Tensors{nn::sparse_softmax_cross_entropy(x[1], logits)};
+  });
+  stays("the gradient is wanted in full precision, too", layer(), [](auto& x) {
+    GradientTape tape;
+    const Tensor wide = cast(x[0], float32);
+    tape.watch(wide);
+    const Tensor loss = reduce_mean(nn::sparse_softmax_cross_entropy(x[1], wide));
+    const Tensor g = tape.gradient(loss, {wide})[0].dense();
+    return Tensors{loss, g, cast(g, bf16)};
+  });
+  stays("another dtype is wanted", layer(), [](auto& x) {
+    GradientTape tape;
+    const Tensor wide = cast(x[0], float32);
+    tape.watch(wide);
+    const Tensor loss = reduce_mean(nn::sparse_softmax_cross_entropy(x[1], wide));
+    return Tensors{loss, cast(tape.gradient(loss, {wide})[0].dense(), DType::kFloat16)};
+  });
+  stays("the scale depends on the loss", layer(), [](auto& x) {
+    return step(x, [](auto& v) {
+      const Tensor loss = reduce_mean(losses(v));
+      return loss * loss;
+    });
+  });
+}
+
+// Each loss scales the other's gradient: neither could come first.
+TEST(FuseLoss, TwoThatScaleEachOtherStay) {
+  Tensors arguments = layer();
+  arguments.push_back(cast(numbers({6, 5}, 7), bf16));
+  const Graph g = fused(arguments, [](auto& x) {
+    GradientTape tape;
+    tape.watch(x[0]);
+    tape.watch(x[4]);
+    const Tensor loss =
+        reduce_mean(losses(x)) * reduce_mean(losses({x[4], x[1], x[2], x[3]}));
+    Tensors all = {loss};
+    for (const auto& by : tape.gradient(loss, {x[0], x[4]})) all.push_back(by.dense());
+    return all;
+  });
+  EXPECT_EQ(count_ops(g, kFused), 0);
+  EXPECT_EQ(count_ops(g, kPlain), 2);
+}
+
+}  // namespace
+}  // namespace tandem
