@@ -16,7 +16,8 @@ namespace {
 
 #define FUNCTIONS(X)                                                                \
   X(cuInit)                                                                         \
-  X(cuDeviceGet) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuModuleLoadData) \
+  X(cuDeviceGet)                                                                    \
+  X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuModuleLoadData)                \
       X(cuModuleGetFunction) X(cuFuncSetAttribute) X(cuStreamCreate)                \
           X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamSynchronize)      \
               X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize)               \

@@ -231,7 +231,14 @@ void CpuAllocator::settle(bool wait) {
       next = std::move(front);
       deferred_.pop_front();
     }
-    for (const TimePoint& use : next.uses) use.host_wait();
+    try {
+      for (const TimePoint& use : next.uses) use.host_wait();
+    } catch (...) {  // interrupted: somebody else may wait for it
+      std::lock_guard lock(deferred_mutex_);
+      deferred_.push_front(std::move(next));
+      has_deferred_.store(true, std::memory_order_relaxed);
+      throw;
+    }
     release(next.allocation);
   }
 }

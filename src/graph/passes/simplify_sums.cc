@@ -3,7 +3,7 @@
 // to the rows it is about. Where an index occurs twice in one turn, its terms are added
 // to the sum one by one instead of to each other first, so last bits may change; and a
 // zero of the sum that nothing is added to keeps its sign.
-#include <limits>
+#include <algorithm>
 
 #include "graph/passes/simplify.h"
 #include "ops/tensor_list.h"
@@ -50,31 +50,35 @@ bool find_row_sum(const Graph& graph, ValueRef v, RowSum& sum) {
   return true;
 }
 
-// Where rows of each of `outer` blocks begin, in the dtype of the indices.
-ValueRef block_starts(Rewrite& r, const RowSum& sum, DType dtype) {
-  std::vector<int64_t> starts;
-  for (int64_t o = 0; o < sum.outer; ++o) starts.push_back(o * sum.size);
-  return r.constant(host_int_tensor(dtype, {sum.outer, 1}, starts), "/blocks");
+// The places of the updates in [outer, size, inner]: block and index, so that an index
+// that is out of range is found.
+ValueRef places(Rewrite& r, const RowSum& sum, int64_t count) {
+  const ValueRef at = r.reshaped(sum.indices, {1, count});
+  if (sum.outer == 1) return r.reshaped(at, {count, 1});
+  std::vector<int64_t> blocks;
+  for (int64_t i = 0; i < sum.outer * count; ++i) blocks.push_back(i / count);
+  const DType dtype = r.to.info(sum.indices).dtype;
+  const ValueRef block =
+      r.constant(host_int_tensor(dtype, {sum.outer * count}, blocks), "/blocks");
+  const ValueRef all =
+      r.reshaped(r.broadcast(at, {sum.outer, count}), {sum.outer * count});
+  return r.emit("Pack", {block, all}, attrs_ref(AxisAttrs{.axis = 1}));
 }
 
 ValueRef add_rows(Rewrite& r) {
-  constexpr int64_t kMostBlocks = 4096;
+  constexpr int64_t kMostPlaces = 1 << 16;
   for (size_t k : {0u, 1u}) {
     const ValueRef total = r.inputs[1 - k];
     if (r.maker(1 - k).kind != Node::Kind::kParameter) continue;
     RowSum sum;
     if (!same_known(r.to.info(total).shape, r.out().shape)) continue;
-    if (!find_row_sum(r.to, r.inputs[k], sum) || sum.outer > kMostBlocks) continue;
-    const ValueInfo& indices = r.to.info(sum.indices);
-    const int64_t count = indices.shape.num_elements();
-    if (sum.outer * sum.size > std::numeric_limits<int32_t>::max()) continue;
-    ValueRef at = r.reshaped(sum.indices, {1, count});
-    if (sum.outer > 1) {
-      at = r.emit("AddV2", {block_starts(r, sum, indices.dtype), at});
-    }
+    if (!find_row_sum(r.to, r.inputs[k], sum)) continue;
+    const int64_t count = r.to.info(sum.indices).shape.num_elements();
+    if (sum.outer > 1 && sum.outer > kMostPlaces / std::max<int64_t>(count, 1)) continue;
+    const Shape rows = sum.outer == 1 ? Shape{sum.size, sum.inner}
+                                      : Shape{sum.outer, sum.size, sum.inner};
     const ValueRef made = r.emit(
-        "TensorScatterAdd", {r.reshaped(total, {sum.outer * sum.size, sum.inner}),
-                             r.reshaped(at, {sum.outer * count, 1}),
+        "TensorScatterAdd", {r.reshaped(total, rows), places(r, sum, count),
                              r.reshaped(sum.updates, {sum.outer * count, sum.inner})});
     return r.reshaped(made, r.out().shape);
   }

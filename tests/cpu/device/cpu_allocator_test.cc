@@ -30,11 +30,13 @@ class ManualStream final : public Stream {
   bool passed(uint64_t sequence) override { return done_ >= sequence; }
   void host_wait(uint64_t sequence) override {
     ++host_waits;
+    if (std::exchange(interrupted, false)) throw CancelledError("interrupted");
     done_ = std::max(done_, sequence);
   }
   std::exception_ptr take_error() override { return nullptr; }
   void finish() { done_ = submitted_; }
   int host_waits = 0;
+  bool interrupted = false;  // the next wait
 
  private:
   uint64_t submitted_ = 0;
@@ -149,6 +151,18 @@ TEST(CpuAllocator, WaitsForPendingMemoryBeforeItFails) {
   const Allocation a = allocator.allocate(1 << 20, nullptr);
   EXPECT_GE(stream.host_waits, 1);
   allocator.free(a, {});
+}
+
+TEST(CpuAllocator, AnInterruptedWaitLosesNothing) {
+  CpuAllocator allocator(options(1 << 20));
+  ManualStream stream;
+  const TimePoint use = stream.submit({});
+  allocator.free(allocator.allocate(1 << 20, nullptr), std::span(&use, 1));
+  stream.interrupted = true;
+  EXPECT_THROW(allocator.allocate(1 << 20, nullptr), CancelledError);
+  const Allocation a = allocator.allocate(1 << 20, nullptr);
+  allocator.free(a, {});
+  EXPECT_EQ(allocator.info().current, 0);
 }
 
 TEST(CpuAllocator, ReportsToTheRecorder) {

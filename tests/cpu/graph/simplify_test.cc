@@ -283,10 +283,23 @@ TEST(Simplify, RowsAreAddedToTheirPlaces) {
             "Reshape Reshape TensorScatterAdd Reshape Reshape TensorScatterAdd");
   // Of each of two blocks; the result in the shape of the sum.
   EXPECT_EQ(sum_of_rows({2, 4, 3}, {2, 2, 3}, 1, true),
-            "Reshape AddV2 Reshape Reshape Reshape TensorScatterAdd Reshape Reshape "
-            "AddV2 Reshape Reshape Reshape TensorScatterAdd Reshape");
+            "Reshape BroadcastTo Reshape Pack Reshape TensorScatterAdd Reshape "
+            "BroadcastTo Reshape Pack Reshape TensorScatterAdd");
   // Only sums that are kept from turn to turn.
   EXPECT_EQ(sum_of_rows({12, 2}, {2, 2}, 0, false), "Sin GatherV2Grad AddV2 AddV2");
+}
+
+// Not the row of the next block.
+TEST(Simplify, RowsOutOfRangeAreFound) {
+  static const OpHandle grad("GatherV2Grad");
+  const Graph g = trace(
+      {{float32, {2, 4, 3}}, {float32, {2, 1, 3}}, {int32, {1}}}, [&](const Tensors& x) {
+        return Tensors{x[0] + emit(grad, {x[1], x[2], x[0]}, GatherAttrs{.axis = 1})};
+      });
+  const Graph made = remove_dead_nodes(simplify(g));
+  EXPECT_EQ(count_ops(made, "GatherV2Grad"), 0);
+  const Tensors given = {zeros({2, 4, 3}), ones({2, 1, 3}), constant({4})};
+  EXPECT_THROW(interpret(made, given), InvalidArgumentError);
 }
 
 TEST(Simplify, ElementsAreAddedToTheirPlaces) {
