@@ -240,6 +240,13 @@ class Reader {
         !n.constant.defined()) {
       damaged(n.name + " is the state of no variable");
     }
+    if (state && n.constant.defined()) {
+      const ValueInfo& info = n.outputs[0];
+      const VariableImpl& v = variable_of(n.constant);
+      if (info.dtype != v.dtype || !info.shape.compatible_with(v.shape)) {
+        damaged(n.name + " is not what its variable is");
+      }
+    }
     if (const auto v = j.find("subgraphs"); v != j.end()) {
       for (const json& g : *v) {
         n.subgraphs.push_back(std::make_shared<const Graph>(read_graph(g, depth + 1)));

@@ -45,7 +45,13 @@ void PlanChecker::run() {
       expect(bytes >= 0 && bytes <= kMostBytes, "a device's memory has no size");
     }
   }
+  // All of them before the first is looked at: places refer to those of other nodes.
+  for (int32_t i = 0; i < g_.size(); ++i) {
+    expect(plan_.places[at(i)].size() == g_.node(i).outputs.size(),
+           "a node has another number of results");
+  }
   for (int32_t i = 0; i < g_.size(); ++i) check_node(i);
+  for (const ValueRef v : g_.results()) check_result(v);
   is_step_.assign(nodes, 0);
   for (const PlanStep& s : plan_.steps) {
     expect_index(s.node, g_.nodes(), "a step has no node");
@@ -62,8 +68,6 @@ void PlanChecker::run() {
 
 void PlanChecker::check_node(int32_t i) {
   const Node& n = g_.node(i);
-  expect(plan_.places[at(i)].size() == n.outputs.size(),
-         "a node has another number of results");
   for (size_t o = 0; o < n.outputs.size(); ++o) {
     check_place(plan_.places[at(i)][o], n.outputs[o]);
   }

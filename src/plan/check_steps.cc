@@ -26,6 +26,7 @@ void PlanChecker::check_step(int32_t k) {
   expect(op || n.kind == Node::Kind::kCopy || n.has_subgraphs(),
          "a step is no work of its graph");
   const bool has_kernel = op && !host_function(*n.op);
+  expect(!has_kernel || !n.op->dynamic, "the size of a step's result is not known");
   expect(s.kernel.empty() != has_kernel, "a step's kernel is not one of its node's");
   expect(!n.has_subgraphs() || p_.subplans[at(s.node)].size() == n.subgraphs.size(),
          "a branch has no plan");
@@ -62,6 +63,7 @@ void PlanChecker::check_lane(const PlanStep& s, const Node& n) const {
   expect(same_memory(lane.device, device), "a step runs on another device's lane");
   expect(host || lane.kind == PlanLane::Kind::kCompute, "a lane of copies has a step");
   expect(host || !s.kernel.empty() || n.has_subgraphs(), "a list is not on the host");
+  expect(!lane.side() || !s.kernel.empty(), "a branch of the host has no kernel");
   if (n.kind == Node::Kind::kIf || n.kind == Node::Kind::kCase) {
     expect(!host || is_host(device_of(n.inputs[0])),
            "what chooses a branch is on another device");

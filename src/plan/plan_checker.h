@@ -38,6 +38,8 @@ class PlanChecker {
   // Places: every value lies inside of its memory.
   void check_place(const Place& place, const ValueInfo& info) const;
   int64_t room_at(const Place& place) const;
+  void check_list(const Place& place) const;
+  void check_result(ValueRef v) const;
   std::string device_of(ValueRef v) const;
 
   // Sub-graphs: what is handed over by address is what the other side expects.

@@ -235,6 +235,7 @@ class Executable {
   /// Variables of this plan and of nested ones.
   std::vector<Tensor> variables_;
   std::vector<char> written_;
+  std::vector<size_t> variable_bytes_;  // that the plan reaches
   /// Variables that belong into one arena, by number; gathered in the first call.
   std::vector<std::vector<size_t>> arena_groups_;
   /// Variables that one kernel writes at one place of its program, in its order;

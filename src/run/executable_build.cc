@@ -7,6 +7,7 @@
 #include "device/cpu/host_lanes.h"
 #include "device/runtime.h"
 #include "graph/states.h"
+#include "op/kernel_fit.h"
 #include "op/uncaptured.h"
 #include "plan/assignment.h"
 #include "run/executable_frame.h"
@@ -67,6 +68,7 @@ class ExecutableBuilder {
     make_segments();
     find_results();
     find_written();
+    find_variable_bytes();
     e_.variable_patches_.resize(e_.variables_.size());
     join_locks();
     e_.find_arena_groups();
@@ -190,6 +192,9 @@ class ExecutableBuilder {
     int32_t space = -1;
     for (size_t i = 0; i < e_.spaces_.size(); ++i) {
       if (e_.spaces_[i] == &device) space = static_cast<int32_t>(i);
+    }
+    if (space < 0 && !device.is_host()) {
+      throw DataLossError("plan: no space for constants on " + device.full_name());
     }
     const Tensor& t = constant(p.index, device.is_host() ? -1 : space);
     LeaseSet leases;  // constants stay where they are: nobody relocates them
@@ -320,7 +325,7 @@ class ExecutableBuilder {
     for (size_t i = 0; i < e_.spaces_.size(); ++i) {
       if (e_.spaces_[i] == &d) return static_cast<int32_t>(i);
     }
-    throw InternalError("plan: no space for " + d.full_name());
+    throw DataLossError("plan: no space for " + d.full_name());
   }
 
   void prepare(size_t k, const Node& n, Executable::Step& s) {
@@ -334,11 +339,21 @@ class ExecutableBuilder {
          KernelRegistry::get().find(*n.op, s.device->platform())) {
       if (candidate->id == plan_.steps[k].kernel) s.kernel = candidate;
     }
+    if (s.kernel && !fits(n, *s.kernel, *s.device)) {
+      throw DataLossError("plan: kernel " + plan_.steps[k].kernel +
+                          " does not fit node " + n.name);
+    }
     if (!s.kernel) {
       throw NotFoundError("plan: there is no kernel " + plan_.steps[k].kernel +
                           " in this build; plan the function again.");
     }
     s.prepared = prepare_step(g_, n, *s.kernel, *s.device, s.threads);
+  }
+
+  bool fits(const Node& n, const Kernel& kernel, Device& device) const {
+    NodeSignature s;
+    node_signature(g_, n, &device, s);
+    return kernel.launch && kernel_fits(kernel, s.signature);
   }
 
   // Copies inside a native device are recorded with the kernels around them: arguments
@@ -488,6 +503,35 @@ class ExecutableBuilder {
     const bool one = std::all_of(devices.begin(), devices.end(),
                                  [&](Device* d) { return d == first; });
     return one ? first : nullptr;
+  }
+
+  // Variables of unknown shape have a size when they are bound.
+  void find_variable_bytes() {
+    e_.variable_bytes_.assign(e_.variables_.size(), 0);
+    const auto need = [&](const Tensor& handle, size_t bytes) {
+      for (size_t i = 0; i < e_.variables_.size(); ++i) {
+        if (e_.variables_[i].impl()->variable != handle.impl()->variable) continue;
+        e_.variable_bytes_[i] = std::max(e_.variable_bytes_[i], bytes);
+      }
+    };
+    for (int32_t i = 0; i < g_.size(); ++i) {
+      const Node& n = g_.node(i);
+      for (size_t o = 0; o < n.outputs.size(); ++o) {
+        const ValueInfo& info = n.outputs[o];
+        const Place& p = plan_.places[idx(i)][o];
+        if (info.state && info.shape.is_known()) {
+          need(variable_handle(g_, {i, static_cast<int32_t>(o)}),
+               static_cast<size_t>(checked_bytes(info.dtype, info.shape)));
+        } else if (p.storage == Place::Storage::kVariable) {
+          need(e_.variables_[idx(p.index)], static_cast<size_t>(p.offset + p.bytes));
+        }
+      }
+    }
+    for (const auto& child : e_.children_) {
+      for (size_t i = 0; i < child->variables_.size(); ++i) {
+        need(child->variables_[i], child->variable_bytes_[i]);
+      }
+    }
   }
 
   void find_written() {

@@ -216,6 +216,13 @@ void Executable::bind_variables(Frame& f, const VariableLock* lock) {
       settled &= !v.arena || VariableArena::at_home(v);
     }
     const TensorImpl& t = *v.value.impl();
+    if (t.bytes() < variable_bytes_[i]) [[unlikely]] {
+      throw FailedPreconditionError(
+          fmt::format("{}: a variable has {} bytes where the plan needs {}. Make a plan "
+                      "for the shape "
+                      "that it has now.",
+                      name_, t.bytes(), variable_bytes_[i]));
+    }
     if (v.device->is_host()) {
       t.buffer->host_wait();
     } else {

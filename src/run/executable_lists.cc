@@ -112,6 +112,14 @@ void Executable::find_list_form(Step& step) const {
           : info.dtype == DType::kString || !info.shape.is_known()) {
     return;
   }
+  // The host looks at what it counts with.
+  const auto on_host = [&](ValueRef v) {
+    const Device* d =
+        graph_.node(v.node).kind == Node::Kind::kConstant ? nullptr : device_of(v);
+    return !d || d->is_host();
+  };
+  if (indexed && !on_host(n.inputs[1])) return;
+  if (form == Step::List::kAdd && !on_host(n.inputs[2])) return;
   Device* const device = device_of(element);
   if (info.dtype != DType::kVariant && device && !device->is_host()) return;
   step.list_from = &place(n.inputs[0]);

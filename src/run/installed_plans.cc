@@ -34,7 +34,15 @@ bool decides_on_a_device(const PlannedGraph& planned) {
   return false;
 }
 
-// Two plans for the same call take and give the same and touch the same variables.
+// Where a plan has a value; empty: nowhere in particular.
+std::string device_of(const PlannedGraph& p, ValueRef v) {
+  const Place& place =
+      p.plan.places[static_cast<size_t>(v.node)][static_cast<size_t>(v.output)];
+  return place.space < 0 ? "" : p.plan.spaces[static_cast<size_t>(place.space)].device;
+}
+
+// Two plans for the same call take and give the same in the same places, and touch the
+// same variables.
 bool exchangeable(const PlannedGraph& a, const PlannedGraph& b) {
   const Graph &x = *a.graph, &y = *b.graph;
   const auto same = [](const ValueInfo& v, const ValueInfo& w) {
@@ -43,13 +51,14 @@ bool exchangeable(const PlannedGraph& a, const PlannedGraph& b) {
   if (x.parameters().size() != y.parameters().size()) return false;
   if (x.results().size() != y.results().size()) return false;
   for (size_t i = 0; i < x.parameters().size(); ++i) {
-    if (!same(x.node(x.parameters()[i]).outputs[0], y.node(y.parameters()[i]).outputs[0]))
-      return false;
+    const ValueRef v{x.parameters()[i], 0}, w{y.parameters()[i], 0};
+    if (!same(x.info(v), y.info(w)) || device_of(a, v) != device_of(b, w)) return false;
   }
   for (size_t i = 0; i < x.results().size(); ++i) {
     const ValueRef v = x.results()[i], w = y.results()[i];
     if (v.defined() != w.defined()) return false;
-    if (v.defined() && !same(x.info(v), y.info(w))) return false;
+    if (!v.defined()) continue;
+    if (!same(x.info(v), y.info(w)) || device_of(a, v) != device_of(b, w)) return false;
   }
   // Of sub-graphs too: their variables are states that the outer graph holds.
   const auto holds = [](const Graph& g, const Node& variable) {

@@ -210,6 +210,34 @@ TEST(PlannedGraphs, PlansOfOtherGraphsAreRefused) {
   }
   EXPECT_THROW(load(plan), DataLossError);
   plan = planned->plan;
+  plan.places.back().clear();  // others may refer to it
+  EXPECT_THROW(load(plan), DataLossError);
+  for (ValueRef r : planned->graph->results()) {
+    plan = planned->plan;
+    Place& p = plan.places[static_cast<size_t>(r.node)][static_cast<size_t>(r.output)];
+    p.storage = Place::Storage::kArena;
+    EXPECT_THROW(load(plan), DataLossError);
+  }
+  // Kernels for other dtypes, or made for other sizes.
+  int refused = 0;
+  for (size_t k = 0; k < planned->plan.steps.size(); ++k) {
+    const PlanStep& step = planned->plan.steps[k];
+    if (step.kernel.empty()) continue;
+    const Device& device =
+        Runtime::get().named(planned->plan.devices[static_cast<size_t>(step.node)]);
+    const OpDef& op = *planned->graph->node(step.node).op;
+    for (const Kernel* other : KernelRegistry::get().find(op, device.platform())) {
+      plan = planned->plan;
+      plan.steps[k].kernel = other->id;
+      try {
+        Executable(load(plan)).run({&x, 1});
+      } catch (const DataLossError&) {
+        ++refused;
+      }
+    }
+  }
+  EXPECT_GT(refused, 0);
+  plan = planned->plan;
   plan.steps.clear();  // nothing touches the variable that the graph writes
   EXPECT_EQ(Executable(load(plan)).run({&x, 1}).size(), 1u);
 }
