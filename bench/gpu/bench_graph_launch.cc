@@ -14,17 +14,17 @@
 
 namespace {
 
-#define FUNCTIONS(X)                                                                \
-  X(cuInit)                                                                         \
-  X(cuDeviceGet)                                                                    \
-  X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuModuleLoadData)                \
-      X(cuModuleGetFunction) X(cuFuncSetAttribute) X(cuStreamCreate)                \
-          X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamSynchronize)      \
-              X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize)               \
-                  X(cuStreamWaitEvent) X(cuLaunchKernelEx) X(cuGraphInstantiate)    \
-                      X(cuGraphLaunch) X(cuGraphGetNodes)                           \
-                          X(cuGraphExecKernelNodeSetParams) X(cuDeviceGetAttribute) \
-                              X(cuGetErrorName)
+#define FUNCTIONS(X)                                                                   \
+  X(cuInit)                                                                            \
+  X(cuDeviceGet)                                                                       \
+  X(cuDevicePrimaryCtxRetain)                                                          \
+  X(cuCtxSetCurrent)                                                                   \
+  X(cuModuleLoadData) X(cuModuleGetFunction) X(cuFuncSetAttribute) X(cuStreamCreate)   \
+      X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamSynchronize)             \
+          X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuStreamWaitEvent) \
+              X(cuLaunchKernelEx) X(cuGraphInstantiate) X(cuGraphLaunch)               \
+                  X(cuGraphGetNodes) X(cuGraphExecKernelNodeSetParams)                 \
+                      X(cuDeviceGetAttribute) X(cuGetErrorName)
 
 struct Api {
 #define MEMBER(name) decltype(&::name) name = nullptr;
@@ -86,7 +86,7 @@ std::string module_text(int arch) {
       const std::string name = "k" + std::to_string(bytes) + "_" + std::to_string(i);
       text += ".visible .entry " + name + "(.param .align 8 .b8 p[" +
               std::to_string(bytes) + "]) {\n";
-      if (arch >= 90) text += "griddepcontrol.wait;\n";
+      if (arch >= 90) text += "griddepcontrol.wait;\ngriddepcontrol.launch_dependents;\n";
       text += "ret;\n}\n";
     }
   }
@@ -148,7 +148,7 @@ class Bench {
         for (int i = 0; i < 8 && k < kernels; ++i, ++k) {
           const std::string name = "k" + std::to_string(form.parameters) + "_" +
                                    std::to_string(k % form.functions);
-          launch(form, name, lane, 0, form.early && i > 0);
+          launch(form, name, lane, 0, form.early && k > 0);
         }
       }
       join(lanes);
@@ -294,7 +294,13 @@ const Form kForms[] = {
 int main(int argc, char** argv) {
   constexpr int kRounds = 41, kWarm = 5;
   std::vector<int> sizes;
-  for (int i = 1; i < argc; ++i) sizes.push_back(std::atoi(argv[i]));
+  for (int i = 1; i < argc; ++i) {
+    sizes.push_back(std::atoi(argv[i]));
+    if (sizes.back() < 16 || sizes.back() > 100000) {
+      std::printf("%s: a number of kernels from 16 to 100000 is wanted\n", argv[i]);
+      return 1;
+    }
+  }
   if (sizes.empty()) sizes = {100, 400, 800};
   Bench bench;
   for (const int kernels : sizes) {

@@ -1,7 +1,7 @@
 // The cross entropy of logits in half precision as training in mixed precision wants it:
 // what is between the logits and the loss is computed in float32 and never written. A
 // graph pass makes it after gradients were taken, so it has none. Results are those of
-// the separate ops.
+// the separate ops up to rounding.
 #pragma once
 
 #include "op/op_def.h"

@@ -231,12 +231,21 @@ void CpuAllocator::settle(bool wait) {
       next = std::move(front);
       deferred_.pop_front();
     }
+    const auto passed = [&] {
+      return std::all_of(next.uses.begin(), next.uses.end(),
+                         [](const TimePoint& p) { return p.passed(); });
+    };
     try {
       for (const TimePoint& use : next.uses) use.host_wait();
-    } catch (...) {  // interrupted: somebody else may wait for it
-      std::lock_guard lock(deferred_mutex_);
-      deferred_.push_front(std::move(next));
-      has_deferred_.store(true, std::memory_order_relaxed);
+    } catch (...) {
+      // What a device reports leaves nothing to wait for; after an interrupt there is.
+      if (passed()) {
+        release(next.allocation);
+      } else {
+        std::lock_guard lock(deferred_mutex_);
+        deferred_.push_front(std::move(next));
+        has_deferred_.store(true, std::memory_order_relaxed);
+      }
       throw;
     }
     release(next.allocation);

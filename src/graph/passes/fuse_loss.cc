@@ -44,7 +44,10 @@ class Finder {
     if (!(kHalfs & mask(graph_.info(e.features).dtype))) return std::nullopt;
     const bool wanted = take_gradient(e);
     const bool used = fusion_.is_returned({loss, 0}) || !fusion_.users({loss, 0}).empty();
-    return wanted && (used || e.cast >= 0) ? std::optional(e) : std::nullopt;
+    const bool differentiated = e.cast >= 0 && (fusion_.is_returned({e.cast, 0}) ||
+                                                !fusion_.users({e.cast, 0}).empty());
+    // What nobody wants stays, for its error.
+    return wanted && (used || differentiated) ? std::optional(e) : std::nullopt;
   }
 
  private:
@@ -57,6 +60,7 @@ class Finder {
       const int32_t user = fusion_.users(value)[0];
       const Node& n = graph_.node(user);
       if (fusion_.role(user) == FusionGraph::Role::kView) {
+        if (fusion_.free_input(user) != value) return false;  // asks for its shape
         value = {user, 0};
         continue;
       }
@@ -96,7 +100,8 @@ class Finder {
   }
 
   // Whether a node depends on a cross entropy, this one or another: of two that scale
-  // each other's gradient neither could come first.
+  // each other's gradient neither could come first. Or on a variable that is written:
+  // a bad label is found before that.
   bool comes_after_loss(int32_t node) const {
     std::vector<bool> seen(graph_.nodes().size(), false);
     std::vector<int32_t> left = {node};
@@ -105,11 +110,19 @@ class Finder {
       left.pop_back();
       if (seen[static_cast<size_t>(at)]) continue;
       seen[static_cast<size_t>(at)] = true;
-      if (graph_.node(at).is_op(kLoss)) return true;
+      const Node& n = graph_.node(at);
+      if (n.is_op(kLoss) || writes(n)) return true;
       const auto& before = fusion_.before()[static_cast<size_t>(at)];
       left.insert(left.end(), before.begin(), before.end());
     }
     return false;
+  }
+
+  static bool writes(const Node& n) {
+    const bool source =
+        n.kind == Node::Kind::kVariable || n.kind == Node::Kind::kParameter;
+    return !source && std::any_of(n.outputs.begin(), n.outputs.end(),
+                                  [](const ValueInfo& o) { return o.state; });
   }
 
   const FusionGraph& fusion_;

@@ -53,8 +53,8 @@ bool find_row_sum(const Graph& graph, ValueRef v, RowSum& sum) {
 // The places of the updates in [outer, size, inner]: block and index, so that an index
 // that is out of range is found.
 ValueRef places(Rewrite& r, const RowSum& sum, int64_t count) {
+  if (sum.outer == 1) return r.reshaped(sum.indices, {count, 1});
   const ValueRef at = r.reshaped(sum.indices, {1, count});
-  if (sum.outer == 1) return r.reshaped(at, {count, 1});
   std::vector<int64_t> blocks;
   for (int64_t i = 0; i < sum.outer * count; ++i) blocks.push_back(i / count);
   const DType dtype = r.to.info(sum.indices).dtype;

@@ -56,6 +56,8 @@ std::vector<std::string> last_graph();
 /// What the next tests of loops find where kernels would have written it; then they end.
 void answer(const std::vector<bool>& go_on);
 int graphs_instantiated();
+/// Launches of kernels, captured or not, that may start early (programmatically).
+int early_launches();
 /// The arguments of the kernel of this name that ran last, in words of eight bytes.
 std::vector<uint64_t> last_words(const std::string& kernel);
 /// CUPTI's clock is this far ahead of the steady clock.

@@ -364,6 +364,10 @@ std::vector<std::string> last_graph() {
   const Lock lock(mutex());
   return state().last_graph;
 }
+int early_launches() {
+  const Lock lock(mutex());
+  return state().early;
+}
 int graphs_instantiated() {
   const Lock lock(mutex());
   return state().instantiated;

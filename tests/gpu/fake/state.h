@@ -96,6 +96,7 @@ struct State {
   uint32_t streams = 0, graphs = 0;
   uint64_t nodes = 0;
   int instantiated = 0;
+  int early = 0;  // launches
   std::vector<std::string> last_graph;
   std::string failing;               // the name of a kernel
   std::vector<unsigned> conditions;  // by handle, from 1

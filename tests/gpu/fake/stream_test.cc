@@ -5,6 +5,7 @@
 #include "device/copy.h"
 #include "gpu/fake/gpu.h"
 #include "tandem/error.h"
+#include "tandem/profile.h"
 
 namespace tandem::testing {
 namespace {
@@ -29,6 +30,22 @@ TEST_F(FakeStreams, ComputeComesAfterTheCopyItReads) {
   ASSERT_LT(back, log.size()) << ::testing::PrintToString(log);
   EXPECT_LT(copied, computed);
   EXPECT_LT(computed, back);
+}
+
+// Not in profiles: a kernel's time would begin while it waits for the one before it.
+TEST_F(FakeStreams, KernelsAreMadeReadyEarly) {
+  const Tensor x = constant(Floats{1, 2});
+  const auto launches = [&] {
+    const int before = fake::early_launches();
+    (exp(x) + 1.0f).wait();
+    return fake::early_launches() - before;
+  };
+  launches();
+  EXPECT_EQ(launches(), 2);
+  start_profile();
+  EXPECT_EQ(launches(), 0);
+  stop_profile();
+  EXPECT_EQ(launches(), 2);
 }
 
 // Pageable memory may be used again as soon as a copy to the GPU was given; a copy back

@@ -332,6 +332,11 @@ CUresult cuLaunchKernel(CUfunction function, unsigned, unsigned, unsigned, unsig
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                           void** arguments, void**) {
   const Lock lock(mutex());
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    state().early +=
+        config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+        config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
+  }
   return give(of(config->hStream), kernel_work(function, arguments));
 }
 

@@ -83,8 +83,8 @@ inline Chunk narrow(const C* v) {
   }
 }
 
-/// e to the power of x. What is rounded to halfs afterwards needs no more than the GPU's
-/// own instruction gives, which is a third of the work.
+/// e to the power of x. Of halfs, what is rounded to halfs afterwards or added up over a
+/// row needs no more than the GPU's own instruction gives, which is a third of the work.
 template <class V>
 inline V power_of(V x) {
   if constexpr (sizeof(T) == 2) {
