@@ -14,17 +14,15 @@
 
 namespace {
 
-#define FUNCTIONS(X)                                                                   \
-  X(cuInit)                                                                            \
-  X(cuDeviceGet)                                                                       \
-  X(cuDevicePrimaryCtxRetain)                                                          \
-  X(cuCtxSetCurrent)                                                                   \
-  X(cuModuleLoadData) X(cuModuleGetFunction) X(cuFuncSetAttribute) X(cuStreamCreate)   \
-      X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamSynchronize)             \
-          X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuStreamWaitEvent) \
-              X(cuLaunchKernelEx) X(cuGraphInstantiate) X(cuGraphLaunch)               \
-                  X(cuGraphGetNodes) X(cuGraphExecKernelNodeSetParams)                 \
-                      X(cuDeviceGetAttribute) X(cuGetErrorName)
+// clang-format off
+#define FUNCTIONS(X)                                                                    \
+  X(cuInit) X(cuDeviceGet) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent)               \
+  X(cuModuleLoadData) X(cuModuleGetFunction) X(cuFuncSetAttribute) X(cuStreamCreate)    \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamSynchronize)                  \
+  X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuStreamWaitEvent)          \
+  X(cuLaunchKernelEx) X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphGetNodes)         \
+  X(cuGraphExecKernelNodeSetParams) X(cuDeviceGetAttribute) X(cuGetErrorName)
+// clang-format on
 
 struct Api {
 #define MEMBER(name) decltype(&::name) name = nullptr;
