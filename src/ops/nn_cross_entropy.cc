@@ -153,10 +153,12 @@ void register_nn_cross_entropy_ops(OpTable& table) {
        .cost = cross_entropy_cost,
        .effects = kMayFail});
   table.add({.name = "FusedSparseCrossEntropy",
-             .doc = "Cross-entropy of softmax(logits) in half precision against class "
-                    "numbers, in float32, and its gradient in half precision; made by "
-                    "graph passes.",
-             .types = {{'T', kHalfs}, {'L', kIndices}, {'S', mask(DType::kFloat32)}},
+             .doc =
+                 "Cross-entropy of softmax(logits) against class numbers in float32, "
+                 "and its gradient, scaled, in the logits' dtype; made by graph passes.",
+             .types = {{'T', kHalfs | mask(DType::kFloat32)},
+                       {'L', kIndices},
+                       {'S', mask(DType::kFloat32)}},
              .inputs = {{.name = "features"},
                         {.name = "labels", .type = 'L'},
                         {.name = "scale", .type = 'S', .optional = true}},

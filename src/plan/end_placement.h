@@ -17,7 +17,7 @@ bool end_keeps_device(const Graph& graph, const Node& product, const OpDef& fuse
 /// runs on the host, whose fused programs do that as well.
 bool norm_end_pays(const Graph& graph, const Node& norm, const OpDef& fused,
                    AttrsRef attrs, ValueRef side);
-/// The same for a cross entropy that reads `features`, its logits before they were cast.
+/// The same for a cross entropy of `features`, its logits or what they were cast from.
 bool narrow_loss_pays(const Graph& graph, const Node& loss, const OpDef& fused,
                       AttrsRef attrs, ValueRef features);
 

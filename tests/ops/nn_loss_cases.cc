@@ -215,7 +215,7 @@ void add_cross_entropy(CaseList& cases) {
   }
 }
 
-// Logits in half precision, the loss in float32; short rows, long ones, odd ones.
+// The loss in float32, whatever the logits are; short rows, long ones, odd ones.
 void add_fused_sparse(CaseList& cases) {
   struct Form {
     const char* name;
@@ -242,7 +242,7 @@ void add_fused_sparse(CaseList& cases) {
            .name = fmt::format("{} {}x{}", f.name, rows, classes),
            .inputs = {{.shape = shape}, labels, scale},
            .attrs = Attrs(attrs_ref(FusedSparseCrossEntropyAttrs{f.gradient})),
-           .dtypes = {DType::kFloat16, DType::kBFloat16},
+           .dtypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16},
            .reference =
                [=](const std::vector<Ref>& in, DType) {
                  const Ref log_p = log_softmax(in[0], -1);

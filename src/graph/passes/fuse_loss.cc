@@ -1,7 +1,8 @@
-// Cross entropies of mixed precision: logits in half precision are cast to float32 for
-// the loss, and its gradient is scaled and cast back. One op reads the logits as they are
-// and writes the gradient as it is wanted, where the separate ones read and write many
-// times as much. Before fuse_elementwise, which would swallow the scale and the cast.
+// Cross entropies whose gradient is scaled (by the mean over a batch, a weight for each
+// row, a loss scale) write it so. In mixed precision, where logits are cast to float32
+// for the loss and its gradient is cast back, they also read the logits as they are and
+// write the gradient as it is wanted, where the separate ops read and write many times as
+// much. Before fuse_elementwise, which would swallow the scale and the cast.
 #include <algorithm>
 
 #include "graph/passes/fusion.h"
@@ -18,10 +19,11 @@ constexpr const char* kLoss = "SparseSoftmaxCrossEntropyWithLogits";
 // A cross entropy and what it swallows; the cast before it goes when nobody else reads.
 struct LossEnd {
   int32_t loss = -1;
-  ValueRef features;               // in half precision
-  int32_t scaled = -1, cast = -1;  // of its gradient; -1: none
-  ValueRef scale;
-  Shape scale_shape;
+  ValueRef features;
+  bool narrow = false;                 // they are in half precision
+  int32_t scaled = -1, cast = -1;      // of its gradient; -1: none
+  ValueRef gradient = {}, scale = {};  // gradient: the last of them, if it is wanted
+  Shape scale_shape = {};
 };
 
 class Finder {
@@ -35,23 +37,27 @@ class Finder {
         fusion_.shape(n.inputs[0]) != n.outputs[1].shape) {
       return std::nullopt;
     }
-    LossEnd e;
-    e.loss = loss;
-    const ValueRef wide = fusion_.through_views(n.inputs[0]);
-    const Node& cast = graph_.node(wide.node);
-    if (!cast.is_op("Cast") || cast.device != n.device) return std::nullopt;
-    e.features = cast.inputs[0];
-    if (!(kHalfs & mask(graph_.info(e.features).dtype))) return std::nullopt;
-    const bool wanted = take_gradient(e);
-    const bool used = fusion_.is_returned({loss, 0}) || !fusion_.users({loss, 0}).empty();
-    const bool differentiated = e.cast >= 0 && (fusion_.is_returned({e.cast, 0}) ||
-                                                !fusion_.users({e.cast, 0}).empty());
-    // What nobody wants stays, for its error.
-    return wanted && (used || differentiated) ? std::optional(e) : std::nullopt;
+    const Node& cast = graph_.node(fusion_.through_views(n.inputs[0]).node);
+    if (cast.is_op("Cast") && cast.device == n.device &&
+        (kHalfs & mask(graph_.info(cast.inputs[0]).dtype))) {
+      const LossEnd e{.loss = loss, .features = cast.inputs[0], .narrow = true};
+      if (const auto ended = with_gradient(e)) return ended;
+    }
+    return with_gradient({.loss = loss, .features = n.inputs[0]});
   }
 
  private:
-  // Follows the gradient to where it is cast; true as well where nobody wants it.
+  std::optional<LossEnd> with_gradient(LossEnd e) const {
+    if (!take_gradient(e)) return std::nullopt;
+    // What nobody wants stays, for its error.
+    const auto wanted = [&](ValueRef v) {
+      return v.defined() && (fusion_.is_returned(v) || !fusion_.users(v).empty());
+    };
+    return wanted({e.loss, 0}) || wanted(e.gradient) ? std::optional(e) : std::nullopt;
+  }
+
+  // Follows the gradient to where it is scaled, and cast if the features were; true as
+  // well where nobody wants it.
   bool take_gradient(LossEnd& e) const {
     const Node& loss = graph_.node(e.loss);
     ValueRef value{e.loss, 1};
@@ -67,11 +73,15 @@ class Finder {
       if (n.kind != Node::Kind::kOp || n.device != loss.device) return false;
       if (n.is_op("Cast")) {
         e.cast = user;
-        return n.outputs[0].dtype == graph_.info(e.features).dtype;
+        e.gradient = {user, 0};
+        return e.narrow && n.outputs[0].dtype == graph_.info(e.features).dtype;
       }
       if (!n.is_op("Mul") || e.scaled >= 0 || !take_scale(n, value, e)) return false;
       e.scaled = user;
       value = {user, 0};
+      if (e.narrow) continue;
+      e.gradient = value;
+      return true;
     }
     return false;
   }
@@ -132,7 +142,7 @@ class Finder {
 FusionReplacement replacement(const Graph& graph, const LossEnd& e) {
   const Node& loss = graph.node(e.loss);
   const Shape& rows = loss.outputs[1].shape;
-  const DType narrow = graph.info(e.features).dtype;
+  const DType dtype = graph.info(e.features).dtype;
   FusionReplacement r;
   r.members.push_back(e.loss);
   if (e.scaled >= 0) r.members.push_back(e.scaled);
@@ -141,18 +151,21 @@ FusionReplacement replacement(const Graph& graph, const LossEnd& e) {
   r.inputs.push_back(e.scale.defined() ? FusionReplacement::Input{e.scale, e.scale_shape}
                                        : FusionReplacement::Input{});
   r.outputs.push_back({{ValueRef{e.loss, 0}}, DType::kFloat32, Shape{rows[0]}});
-  if (e.cast >= 0) {
-    r.outputs.push_back({{ValueRef{e.cast, 0}}, narrow, rows});
+  const bool differentiated = e.gradient.defined();
+  if (differentiated) {
+    r.outputs.push_back({{e.gradient}, dtype, rows});
   } else {
-    r.outputs.push_back({{}, narrow, Shape{0}});
+    r.outputs.push_back({{}, dtype, Shape{0}});
   }
   r.op = &OpTable::get().at("FusedSparseCrossEntropy");
-  r.attrs = Attrs(attrs_ref(FusedSparseCrossEntropyAttrs{e.cast >= 0}));
+  r.attrs = Attrs(attrs_ref(FusedSparseCrossEntropyAttrs{differentiated}));
   r.name = "fused/SparseCrossEntropy";
-  r.note = std::string(kLoss) + " reads logits before their cast" +
-           (e.cast < 0      ? ""
-            : e.scaled >= 0 ? ", and its gradient is scaled and cast"
-                            : ", and its gradient is cast");
+  r.note = kLoss;
+  if (e.narrow) r.note += " reads logits before their cast,";
+  r.note += !differentiated ? " without its gradient"
+            : e.scaled >= 0 ? " writes its gradient scaled"
+                            : " writes its gradient";
+  if (e.cast >= 0) r.note += " and cast";
   return r;
 }
 

@@ -39,7 +39,8 @@ struct FusionTarget {
   /// Which normalisations may end with a sum and relu, and which gradients of them may
   /// begin with relu's (`bias` is then its result, if that is read); empty: none.
   EndAllowed norm_end_allowed;
-  /// Which cross entropies may read logits in half precision (`bias`); empty: none.
+  /// Which cross entropies of `bias`, perhaps in half precision, may scale and cast their
+  /// gradient; empty: none.
   EndAllowed loss_allowed;
   /// Each input and output is a stream of memory, each live value a register.
   int32_t max_inputs = 24;
@@ -91,7 +92,7 @@ Graph fuse_norm(const Graph& graph, FusionNotes* notes = nullptr,
 Graph fuse_norm_grad(const Graph& graph, FusionNotes* notes = nullptr,
                      const EndAllowed& allowed = {});
 
-/// The casts around a cross entropy, and the scale of its gradient, become part of it.
+/// The scale of a cross entropy's gradient, and the casts around it, become part of it.
 Graph fuse_loss(const Graph& graph, FusionNotes* notes = nullptr,
                 const EndAllowed& allowed = {});
 

@@ -139,7 +139,7 @@ FusedSparsePlan prepare_fused_sparse(const Signature& s) {
   return p;
 }
 
-// Through float32 (nn_through_float.h).
+// Halfs through float32 (nn_through_float.h).
 void launch_fused_sparse(const FusedSparsePlan& p, const LaunchArgs& a) {
   check_labels(p, a);
   const auto row = best::row_loops<float>().sparse_cross_entropy;
@@ -165,6 +165,9 @@ void register_nn_cross_entropy_kernels(KernelRegistry& registry) {
       registry, "SoftmaxCrossEntropyWithLogits");
   add_float_kernels<prepare_cross_entropy, launch_sparse<float>, launch_sparse<double>>(
       registry, "SparseSoftmaxCrossEntropyWithLogits");
+  registry.add(make_kernel<prepare_fused_sparse, launch_fused_sparse>(
+      "FusedSparseCrossEntropy", "cpu.FusedSparseCrossEntropy.f32",
+      mask(DType::kFloat32)));
   registry.add(make_half_kernel<prepare_fused_sparse, launch_fused_sparse>(
       "FusedSparseCrossEntropy", "cpu.FusedSparseCrossEntropy.half"));
 }

@@ -1,6 +1,7 @@
 // SoftmaxCrossEntropyWithLogits and its form with class numbers: floats; the latter with
-// the loss in float32 (FusedSparseCrossEntropy): halfs. Rows are read once where they can
-// be kept (row_form.h); the gradient is written on the way.
+// the loss in float32 and a scaled gradient (FusedSparseCrossEntropy): halfs, float32.
+// Rows are read once where they can be kept (row_form.h); the gradient is written on the
+// way.
 #include <fmt/format.h>
 
 #include "kernels/cuda/families.h"
@@ -122,7 +123,8 @@ void register_cross_entropy(Kernels& kernels) {
   kernels.add(make_kernel<prepare_sparse, launch_sparse>(
       "SparseSoftmaxCrossEntropyWithLogits", "cuda.sparse_cross_entropy", kFloats));
   kernels.add(make_kernel<prepare_fused_sparse, launch_fused_sparse>(
-      "FusedSparseCrossEntropy", "cuda.fused_sparse_cross_entropy", kHalfs));
+      "FusedSparseCrossEntropy", "cuda.fused_sparse_cross_entropy",
+      kHalfs | mask(DType::kFloat32)));
 }
 
 }  // namespace tandem::cuda

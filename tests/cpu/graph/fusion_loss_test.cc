@@ -1,4 +1,4 @@
-// Cross entropies that swallow the casts of mixed precision.
+// Cross entropies that swallow the scale of their gradient and the casts around them.
 #include "fusion_testing.h"
 #include "graph/passes/passes.h"
 #include "graph/verify.h"
@@ -111,30 +111,51 @@ TEST(FuseLoss, OthersMayReadTheCastLogits) {
   EXPECT_EQ(count_ops(g, "Cast"), 1);
 }
 
+// Logits in full precision, or a gradient that is wanted so: the scale alone.
+TEST(FuseLoss, WithoutCastsTheGradientIsScaled) {
+  const auto wide = [](const Tensors& x, DType end) {
+    GradientTape tape;
+    const Tensor logits = cast(x[0], float32);
+    tape.watch(logits);
+    const Tensor loss = reduce_mean(nn::sparse_softmax_cross_entropy(x[1], logits));
+    const Tensor by = tape.gradient(loss, {logits})[0].dense();
+    return end == float32 ? Tensors{loss, by, cast(by, bf16)}
+                          : Tensors{loss, cast(by, end)};
+  };
+  for (const DType end : {float32, DType::kFloat16}) {
+    const Graph g = fused(layer(), [&](auto& x) { return wide(x, end); });
+    const Node& n = only(g, kFused);
+    EXPECT_EQ(g.info(n.inputs[0]).dtype, float32);
+    EXPECT_EQ(n.outputs[1].dtype, float32);
+    EXPECT_EQ(count_ops(g, "Mul"), 0);
+    EXPECT_EQ(count_ops(g, "Cast"), 2);
+  }
+  const Graph g = fused({numbers({6, 5}, 1), layer()[1]}, [](auto& x) {
+    GradientTape tape;
+    tape.watch(x[0]);
+    const Tensor loss = reduce_mean(nn::sparse_softmax_cross_entropy(x[1], x[0]));
+    const Tensor by = tape.gradient(loss, {x[0]})[0].dense();
+    return Tensors{loss, matmul(by, x[0], {.transpose_b = true}),
+                   reduce_sum(by, {.axis = {0}})};
+  });
+  EXPECT_TRUE(has_gradient(only(g, kFused)));
+  EXPECT_EQ(count_ops(g, "Mul"), 0) << g.dump();
+}
+
 TEST(FuseLoss, WhatDoesNotFitStays) {
   const auto stays = [](const char* what, const Tensors& arguments, const Body& body) {
     SCOPED_TRACE(what);
     EXPECT_EQ(count_ops(fused(arguments, body), kFused), 0);
   };
-  stays("logits in full precision", layer(), [](auto& x) {
-    const Tensor logits = cast(x[0], float32) * x[3];
-    return Tensors{nn::sparse_softmax_cross_entropy(x[1], logits)};
-  });
-  stays("the gradient is wanted in full precision, too", layer(), [](auto& x) {
+  stays("the gradient is not scaled", layer(), [](auto& x) {
     GradientTape tape;
-    const Tensor wide = cast(x[0], float32);
-    tape.watch(wide);
-    const Tensor loss = reduce_mean(nn::sparse_softmax_cross_entropy(x[1], wide));
-    const Tensor g = tape.gradient(loss, {wide})[0].dense();
-    return Tensors{loss, g, cast(g, bf16)};
+    const Tensor logits = cast(x[0], float32);
+    tape.watch(logits);
+    const Tensor loss = nn::sparse_softmax_cross_entropy(x[1], logits);
+    return Tensors{loss, tape.gradient(loss, {logits})[0].dense()};
   });
-  stays("another dtype is wanted", layer(), [](auto& x) {
-    GradientTape tape;
-    const Tensor wide = cast(x[0], float32);
-    tape.watch(wide);
-    const Tensor loss = reduce_mean(nn::sparse_softmax_cross_entropy(x[1], wide));
-    return Tensors{loss, cast(tape.gradient(loss, {wide})[0].dense(), DType::kFloat16)};
-  });
+  stays("double precision", {cast(numbers({6, 5}, 1), float64), layer()[1]},
+        [](auto& x) { return Tensors{nn::sparse_softmax_cross_entropy(x[1], x[0])}; });
   stays("the scale depends on the loss", layer(), [](auto& x) {
     return step(x, [](auto& v) {
       const Tensor loss = reduce_mean(losses(v));

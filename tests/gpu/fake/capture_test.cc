@@ -170,5 +170,25 @@ TEST_F(FakeCapture, IndependentPartsOfAStepAreBranches) {
       << ::testing::PrintToString(graph);
 }
 
+// The scale of its gradient and the casts of mixed precision are part of the loss there.
+TEST_F(FakeCapture, ACrossEntropyIsOneKernel) {
+  const Tensor x = ones({4, 8}), labels = constant({1, 2, 3, 4});
+  for (const DType dtype : {float32, bf16}) {
+    const auto step = function([](Tensor logits, Tensor classes) {
+      GradientTape tape;
+      tape.watch(logits);
+      const Tensor losses =
+          nn::sparse_softmax_cross_entropy(classes, cast(logits, float32));
+      const Tensor loss = reduce_mean(losses);
+      return std::vector<Tensor>{loss, tape.gradient(loss, {logits})[0].dense()};
+    });
+    step(cast(x, dtype), labels);
+    const std::string text = step.explain();
+    EXPECT_NE(text.find("[cuda.fused_sparse_cross_entropy;"), std::string::npos) << text;
+    EXPECT_EQ(text.find("[cuda.cast"), std::string::npos) << text;
+    EXPECT_EQ(text.find("[cuda.fused;"), std::string::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace tandem::testing

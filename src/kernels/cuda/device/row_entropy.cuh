@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
   sparse_rows(x, labels, nullptr, loss, backprop, rows, n, 0, flags, site, wide,
               together);
 }
-/// The loss in float32, from logits in half precision.
+/// The loss in float32, whatever T is.
 extern "C" __global__ void __launch_bounds__(kThreads)
     fused_sparse(const T* x, const void* labels, const float* scale, float* loss,
                  T* backprop, i64 rows, i64 n, i64 scale_step, ReportFlags* flags,
