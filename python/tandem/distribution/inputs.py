@@ -100,7 +100,7 @@ class DistributedIterator:
         try:
             return Optional.from_value(next(self))
         except StopIteration:
-            return Optional.empty(None)
+            return Optional.empty(self.element_spec)
 
 
 class DistributedDataset:

@@ -1,11 +1,12 @@
 """Iterators over datasets, and tf.experimental.Optional."""
 
 from tandem import _core
-from tandem.framework.errors import OutOfRangeError
+from tandem.framework.errors import InvalidArgumentError, OutOfRangeError
 from tandem.framework.spec import TypeSpec
 from tandem.framework.trackable import Trackable
+from tandem.ops.check import Assert
 from tandem.pipeline import structure as nest
-from tandem.pipeline.traced import ForLoops, TracedIterator, next_element, rebuilt
+from tandem.pipeline.traced import ForLoops, TracedIterator, next_element, rebuilt, take
 
 
 class Iterator:
@@ -84,10 +85,12 @@ class OwnedIterator(ForLoops, Iterator, Trackable):
         return self._structure.element(flat)
 
     def get_next_as_optional(self):
+        if not _core.executing_eagerly():
+            return next_optional(self._traced_iterator(), self._structure)
         flat = self._native.next()
         if flat is None:
             return Optional.empty(self.element_spec)
-        return Optional(self._structure, self._structure.element(flat))
+        return Optional(self._structure, _core.convert_to_tensor(True), list(flat))
 
     def __repr__(self):
         return f"<{type(self).__module__}.OwnedIterator object at {id(self):#x}>"
@@ -126,21 +129,26 @@ def _to_numpy(value):
 
 
 class Optional:
-    """A value that may be absent."""
+    """A value that may be absent: whether it is there, and its components. A function's argument or result, and what
+    loops and branches carry, like other values of several tensors."""
 
-    def __init__(self, structure, value=None, present=True):
+    _pipeline_leaf = True
+
+    def __init__(self, structure, present, components):
         self._structure = structure
-        self._value = value
         self._present = present
+        self._components = components
 
     @staticmethod
     def from_value(value):
         value = nest.normalize(value)
-        return Optional(nest.structure_of(value), value)
+        return Optional(nest.structure_of(value), _core.convert_to_tensor(True), nest.parts_of(value))
 
     @staticmethod
     def empty(element_spec):
-        return Optional(nest.Structure(element_spec), present=False)
+        structure = nest.Structure(element_spec)
+        nothing = [_nothing(dtype, shape) for dtype, shape in structure.components()]
+        return Optional(structure, _core.convert_to_tensor(False), nothing)
 
     @property
     def element_spec(self):
@@ -151,14 +159,42 @@ class Optional:
         return OptionalSpec(self.element_spec)
 
     def has_value(self, name=None):
-        return _core.convert_to_tensor(self._present)
+        return self._present
 
     def get_value(self, name=None):
-        if not self._present:
-            from tandem.framework.errors import InvalidArgumentError
+        problem = "The given optional does not have a value. [Op:OptionalGetValue]"
+        if self._present._symbolic:
+            Assert(self._present, [problem])
+        elif not self._present:
+            raise InvalidArgumentError(None, None, problem)
+        return self._structure.element(tuple(self._components))
 
-            raise InvalidArgumentError(None, None, "The given optional does not have a value. [Op:OptionalGetValue]")
-        return self._value
+    def _tf_components(self):
+        return [self._present, *self._components]
+
+    def _tf_rebuild(self, parts):
+        present, *components = parts
+        structure = self._structure
+        # A function may be traced for more shapes than this one has.
+        if isinstance(present, _core.Tensor) and not all(
+            shape.is_subtype_of(own) for (_, own), shape in zip(structure.components(), (c.shape for c in components))
+        ):
+            structure = structure.with_components([(c.dtype, c.shape) for c in components])
+        return Optional(structure, present, components)
+
+    def _tf_key(self):
+        return _key_of(self._structure)
+
+
+def _key_of(structure):
+    """What tells structures apart besides the dtypes and shapes of their components."""
+    return repr(nest.map_structure(lambda leaf: type(leaf).__name__, structure.spec))
+
+
+def _nothing(dtype, shape):
+    """A component where there is no value: nobody reads it."""
+    sizes = [0 if size is None else size for size in shape.as_list()] if shape.rank is not None else [0]
+    return _core.execute("Fill", sizes, _core.convert_to_tensor("" if dtype == _core.as_dtype("string") else 0, dtype))
 
 
 class _OneElementSpec(TypeSpec):
@@ -192,11 +228,37 @@ class OptionalSpec(_OneElementSpec):
 
     value_type = Optional
 
+    def _tf_components(self):
+        parts = [nest.TensorSpec(shape, dtype) for dtype, shape in nest.Structure(self._element_spec).components()]
+        return [nest.TensorSpec([], "bool"), *parts]
+
+    def _tf_rebuild(self, parts):
+        return Optional(nest.Structure(self._element_spec), parts[0], list(parts[1:]))
+
+    def _tf_key(self):
+        return _key_of(nest.Structure(self._element_spec))
+
+    def _tf_accepts(self, value):
+        return (
+            isinstance(value, Optional)
+            and value._tf_key() == self._tf_key()
+            and all(
+                own.is_compatible_with(given)
+                for own, given in zip(nest.flatten(self._element_spec), value._structure.leaves)
+            )
+        )
+
 
 class IteratorSpec(_OneElementSpec):
     """Specification of an iterator over a dataset."""
 
     value_type = Iterator
+
+
+def next_optional(iterator, structure):
+    """The next element of an iterator that is a value of a graph, if there is one."""
+    present, *components = take(iterator, structure, False)
+    return Optional(structure, present, components)
 
 
 def get_next_as_optional(iterator):

@@ -108,6 +108,11 @@ class TracedIterator(ForLoops):
     def get_next(self):
         return next_element(self._tensor, self._structure)
 
+    def get_next_as_optional(self):
+        from tandem.pipeline.iterator import next_optional
+
+        return next_optional(self._tensor, self._structure)
+
     def _tf_components(self):
         return [self._tensor, repr(self.element_spec)]
 
