@@ -67,6 +67,11 @@ void Planner::place_values() {
       }
     }
   }
+  // A step may have nothing but constants and variables, and wants its constants there.
+  for (int32_t i = 0; i < graph_.size(); ++i) {
+    Device* const device = assignment_.devices[index(i)];
+    if (is_step_[index(i)] && device) space(*device);
+  }
   for (int32_t i = 0; i < graph_.size(); ++i) {
     if (view_[index(i)] < 0 || graph_.node(i).is_op("ReadVariableOp")) continue;
     const Root r = root_of({i, 0});

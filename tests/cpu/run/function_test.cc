@@ -44,6 +44,22 @@ TEST(Function, NumbersSpecialise) {
   EXPECT_EQ(traced, 2);
 }
 
+// No value of the function lives on the variable's device, but what it assigns has to.
+TEST(Function, AssignsConstantsAlone) {
+  Variable v(constant({1.f, 2.f, 3.f})), rows(ones({3, 2}));
+  auto reset = function([&] { v.assign(constant({0.f, 0.f, 5.f})); });
+  auto scatter =
+      function([&] { rows.scatter_update(constant({1}), constant({{7.f, 8.f}})); });
+  for (int i = 0; i < 3; ++i) {
+    reset();
+    EXPECT_EQ(v.read().to_vector<float>(), Floats({0, 0, 5}));
+    v.assign(ones({3}));
+    scatter();
+    EXPECT_EQ(rows.read().to_vector<float>(), Floats({1, 1, 7, 8, 1, 1}));
+    rows.assign(ones({3, 2}));
+  }
+}
+
 TEST(Function, ResultsOfManyForms) {
   auto pair = function([](Tensor x) { return std::pair(x + 1.f, x * 2.f); });
   const auto [p, q] = pair(constant({1.f}));
