@@ -7,6 +7,7 @@
 #include "device/cpu/host_lanes.h"
 #include "device/runtime.h"
 #include "graph/states.h"
+#include "op/fixed_addresses.h"
 #include "op/kernel_fit.h"
 #include "op/uncaptured.h"
 #include "plan/assignment.h"
@@ -27,15 +28,18 @@ int64_t address_shift(Device& device) {
       .host_wait();
   return shift;
 }
-}  // namespace
 
-namespace {
-Ref<Prepared> prepare_step(const Graph& graph, const Node& node, const Kernel& kernel,
-                           Device& device, int threads) {
-  NodeSignature s;
+void step_signature(const Graph& graph, const Node& node, Device& device, int threads,
+                    NodeSignature& s) {
   node_signature(graph, node, &device, s);
   s.signature.threads = threads;
   s.signature.deterministic = config::op_determinism_enabled();
+}
+
+Ref<Prepared> prepare_step(const Graph& graph, const Node& node, const Kernel& kernel,
+                           Device& device, int threads) {
+  NodeSignature s;
+  step_signature(graph, node, device, threads, s);
   return kernel.prepare(s.signature);
 }
 }  // namespace
@@ -286,6 +290,13 @@ class ExecutableBuilder {
       e_.arena_patches_.push_back({s.workspace, planned.workspace + shifts_[idx(space)]});
       e_.arena_spaces_.push_back(space);
     }
+    // The addresses of operands change from call to call.
+    const bool bound = !operands_.empty() && operands_.back().step == e_.steps_.size();
+    if (bound && s.kernel && has_fixed_addresses(*s.kernel) &&
+        !is_uncaptured(*s.kernel)) {
+      throw DataLossError("plan: kernel " + s.kernel->id + " keeps addresses, but " +
+                          n.name + " is given those of the caller");
+    }
     e_.steps_.push_back(std::move(s));
   }
 
@@ -339,7 +350,7 @@ class ExecutableBuilder {
          KernelRegistry::get().find(*n.op, s.device->platform())) {
       if (candidate->id == plan_.steps[k].kernel) s.kernel = candidate;
     }
-    if (s.kernel && !fits(n, *s.kernel, *s.device)) {
+    if (s.kernel && !fits(n, *s.kernel, s)) {
       throw DataLossError("plan: kernel " + plan_.steps[k].kernel +
                           " does not fit node " + n.name);
     }
@@ -350,9 +361,9 @@ class ExecutableBuilder {
     s.prepared = prepare_step(g_, n, *s.kernel, *s.device, s.threads);
   }
 
-  bool fits(const Node& n, const Kernel& kernel, Device& device) const {
+  bool fits(const Node& n, const Kernel& kernel, const Executable::Step& step) const {
     NodeSignature s;
-    node_signature(g_, n, &device, s);
+    step_signature(g_, n, *step.device, step.threads, s);
     return kernel.launch && kernel_fits(kernel, s.signature);
   }
 
