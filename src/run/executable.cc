@@ -59,7 +59,8 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places
     // nobody else has taken their lock since the last time: values are replaced and
     // handed out only by who holds it.
     const uint64_t holds = lock ? lock->holds.load(std::memory_order_relaxed) : 0;
-    if (lock && lock == f.bound_lock && holds == f.bound_holds + 1 && !has_async_) {
+    if (lock && lock == f.bound_lock && holds == f.bound_holds + 1 &&
+        (!has_async_ || f.followed)) {
       f.bound_holds = holds;
     } else {
       bind_variables(f, lock);
@@ -183,6 +184,7 @@ void Executable::forget_lists(Frame& f) {
 // Of a call that has thrown.
 void Executable::give_up(Frame& f) {
   if (has_async_) {
+    f.followed = false;
     wait_for_lanes(f);
     // The caller sees it now: the stream it came from need not report it as well.
     const std::exception_ptr seen = std::current_exception();
@@ -200,16 +202,7 @@ void Executable::finish(Frame& f) {
 
 // When lanes have work left: who waits for what, and where an error goes.
 void Executable::finish_async(Frame& f) {
-  for (size_t i = 0; i < variables_.size(); ++i) {
-    VariableImpl& v = *variables_[i].impl()->variable;
-    if (v.device->is_host()) continue;
-    const TimePoint end = v.device->compute().now();
-    if (written_[i]) {
-      v.value.impl()->buffer->set_ready(end);
-    } else {
-      v.value.impl()->buffer->add_use(end);
-    }
-  }
+  if (!f.followed) follow_calls(f);
   for (size_t k = 0; k < results_.size(); ++k) {
     if (results_[k].storage != Place::Storage::kResult) continue;
     const int32_t made_by = results_[k].made_by;
@@ -238,6 +231,22 @@ void Executable::finish_async(Frame& f) {
     // Libraries make static objects when a kernel first runs (see eager.cc).
     wait_for_lanes(f);
     Runtime::get().join_threads_before_statics();
+  }
+}
+
+// Variables on devices are ready, and no longer used, when what was submitted last is
+// done. As long as calls of this frame are all that touches them nothing more is said.
+void Executable::follow_calls(Frame& f) {
+  f.followed = true;
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    VariableImpl& v = *variables_[i].impl()->variable;
+    if (v.device->is_host()) {
+      f.followed = false;  // waited for in every call
+    } else if (written_[i]) {
+      v.value.impl()->buffer->follow_writes();
+    } else {
+      v.value.impl()->buffer->follow_uses();
+    }
   }
 }
 

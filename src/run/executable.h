@@ -191,6 +191,7 @@ class Executable {
   /// The same without throwing what devices have reported: that is for those who read.
   void wait_quietly(const Frame& frame) const;
   void finish_async(Frame& frame);
+  void follow_calls(Frame& frame);
   size_t copy_bytes(const Step& step) const;
   static void wait_before(Frame& frame, const Segment& segment, Stream& stream);
   const Prepared& for_one_thread(size_t step);

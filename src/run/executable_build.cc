@@ -427,8 +427,21 @@ class ExecutableBuilder {
       }
     }
     for (const auto& child : e_.children_) e_.has_async_ |= child->has_async_;
+    for (Executable::Segment& s : e_.segments_) find_copied_arguments(s);
     find_stream_devices();
     place_operands(segment_of);
+  }
+
+  void find_copied_arguments(Executable::Segment& segment) const {
+    for (size_t k = segment.begin; k < segment.end; ++k) {
+      const Executable::Step& step = e_.steps_[k];
+      if (step.kind != Executable::Step::Kind::kCopy) continue;
+      const ValueRef from = g_.node(step.node).inputs[0];
+      const Place& p = plan_.places[idx(from.node)][idx(from.output)];
+      if (p.storage == Place::Storage::kParameter) {
+        segment.copied.push_back({idx(p.index), step.device});
+      }
+    }
   }
 
   void find_results() {

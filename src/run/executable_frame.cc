@@ -201,6 +201,7 @@ void Executable::bind(Frame& f, const Values& values) {
 // `lock`: null when somebody further out holds it.
 void Executable::bind_variables(Frame& f, const VariableLock* lock) {
   if (!arena_groups_.empty()) gather_variables();
+  f.followed = false;
   LeaseSet leases;
   bool moved = false, settled = true;
   for (size_t i = 0; i < variables_.size(); ++i) {
@@ -210,6 +211,7 @@ void Executable::bind_variables(Frame& f, const VariableLock* lock) {
       const TensorImpl& t = *v.value.impl();
       if (v.value.header().use_count() != 1 || t.buffer.use_count() != 1 ||
           (t.buffer->is_foreign() && !home)) {
+        t.buffer->stop_following();  // what others hold is not written any more
         v.value = duplicate(t, *v.device);
         note_variable(v);
       }

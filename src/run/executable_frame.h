@@ -70,6 +70,11 @@ struct Executable::Segment {
   bool apart = false;        // a step that cannot be captured
   bool conditional = false;  // has such steps
   std::vector<size_t> waits;  // segments of other lanes
+  struct CopiedArgument {
+    size_t number = 0;
+    Device* device = nullptr;  // that copies it
+  };
+  std::vector<CopiedArgument> copied;  // by its own steps
   /// Arguments and results that its kernels reach where the caller has them. Their places
   /// in the table are in the hands of the lane: see run/executable_operands.cc.
   struct Operand {
@@ -125,10 +130,11 @@ struct Executable::Frame {
   // When variables were bound last: valid while nobody else takes their lock.
   alignas(64) const VariableLock* bound_lock = nullptr;
   uint64_t bound_holds = 0;
-  bool single = false;              // this call runs on one thread
-  bool polls = true;                // its steps ask for interrupts
-  bool fresh = true;                // addresses have never been bound
-  bool lists = false;               // there are handles to be let go
+  bool followed = false;  // bound variables are all on devices, and follow calls
+  bool single = false;    // this call runs on one thread
+  bool polls = true;      // its steps ask for interrupts
+  bool fresh = true;      // addresses have never been bound
+  bool lists = false;     // there are handles to be let go
   std::atomic<bool> failed{false};  // on a lane: later work of the call does nothing
   std::vector<LaunchArgs> args;     // by step
   std::span<void*> parameters, results, variables;  // as bound now: parts of `bound`

@@ -124,13 +124,8 @@ void Executable::forget_captured(Frame& f) {
 // Arguments and results have other addresses in every call: captured copies are told, and
 // wait for what they read.
 void Executable::patch_copies(Frame& f, size_t s) {
-  for (size_t k = segments_[s].begin; k < segments_[s].end; ++k) {
-    const Step& step = steps_[k];
-    if (step.kind != Step::Kind::kCopy) continue;
-    const Place& source = place(graph_.node(step.node).inputs[0]);
-    if (source.storage == Place::Storage::kParameter) {
-      await_argument(f, idx(source.index), *step.device);
-    }
+  for (const Segment::CopiedArgument& a : segments_[s].copied) {
+    await_argument(f, a.number, *a.device);
   }
   if (!f.captured[s]) return;
   for (Frame::CapturedCopy& c : f.copies) {

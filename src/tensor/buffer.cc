@@ -81,6 +81,7 @@ Buffer::~Buffer() {
       if (!on_stream_thread) {
         for (int i = 0; i < x->use_count; ++i) wait_until_passed(x->uses[i]);
         wait_until_passed(ready_);
+        wait_until_passed(followed());
       }
       if (x->deleter) x->deleter();
     }
@@ -91,9 +92,10 @@ Buffer::~Buffer() {
       const size_t n = allocation_.bytes / sizeof(std::string);
       for (size_t i = 0; i < n; ++i) p[i].~basic_string();
     }
-    TimePoint points[kMaxUses + 1];
+    TimePoint points[kMaxUses + 2];
     size_t n = 0;
     if (ready_) points[n++] = ready_;
+    if (const TimePoint end = followed()) points[n++] = end;
     if (x) {
       for (int i = 0; i < x->use_count; ++i) points[n++] = x->uses[i];
     }
@@ -139,6 +141,21 @@ void Buffer::add_use(TimePoint point) {
   x.uses[x.use_count++] = point;
 }
 
+void Buffer::follow_uses() {
+  Follows nothing = Follows::kNothing;
+  follows_.compare_exchange_strong(nothing, Follows::kUses, std::memory_order_acq_rel);
+}
+
+void Buffer::stop_following() {
+  // Nobody looks at ready_ while writes are followed.
+  if (follows_.load(std::memory_order_acquire) == Follows::kWrites) set_ready(ready());
+}
+
+TimePoint Buffer::followed() const {
+  if (follows_.load(std::memory_order_acquire) == Follows::kNothing) return {};
+  return device_->compute().now();
+}
+
 void Buffer::poison(std::exception_ptr error) {
   Extra& x = extra();
   {
@@ -166,10 +183,11 @@ void* Buffer::host_address() const {
 bool Buffer::relocate(const Allocation& to, TimePoint filled) {
   int32_t free = 0;
   if (!leases_.compare_exchange_strong(free, -1, std::memory_order_acq_rel)) return false;
-  TimePoint points[kMaxUses + 2];
+  TimePoint points[kMaxUses + 3];
   size_t n = 0;
   if (ready_) points[n++] = ready_;
   if (filled) points[n++] = filled;
+  if (const TimePoint end = followed()) points[n++] = end;
   Extra& x = extra();
   {
     std::lock_guard lock(x.mutex);
@@ -178,7 +196,7 @@ bool Buffer::relocate(const Allocation& to, TimePoint filled) {
   }
   const Allocation old = allocation_;
   allocation_ = {to.address, old.bytes, to.granted};
-  ready_ = filled;
+  set_ready(filled);
   leases_.store(0, std::memory_order_release);
   device_->allocator().free(old, {points, n});
   return true;
@@ -202,7 +220,7 @@ void LeaseSet::clear() {
 }
 
 void Buffer::host_wait() const {
-  ready_.host_wait();
+  ready().host_wait();
   auto e = error();
   if (!e) return;
   // The caller sees it now: the stream it came from need not report it as well.

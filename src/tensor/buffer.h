@@ -37,10 +37,25 @@ class Buffer : public RefCounted {
 
   /// When the contents are there. Set by the submitter before the buffer is shared; a
   /// null point means ready.
-  TimePoint ready() const { return ready_; }
-  void set_ready(TimePoint point) { ready_ = point; }
+  TimePoint ready() const {
+    return follows_.load(std::memory_order_acquire) == Follows::kWrites
+               ? device_->compute().now()
+               : ready_;
+  }
+  void set_ready(TimePoint point) {
+    ready_ = point;
+    if (follows_.load(std::memory_order_relaxed) == Follows::kWrites) {
+      follows_.store(Follows::kUses, std::memory_order_release);
+    }
+  }
   /// Notes that work up to `point` reads the buffer; its memory is not reused before.
   void add_use(TimePoint point);
+  /// Work of the device's compute stream that is submitted from now on reads the buffer,
+  /// or writes it too, and does not say so each time (the variables of a compiled call).
+  void follow_uses();
+  void follow_writes() { follows_.store(Follows::kWrites, std::memory_order_release); }
+  /// What is submitted from now on does not write it; others may hold the buffer.
+  void stop_following();
 
   /// The work that should have produced the contents failed. Dependants copy the error.
   void poison(std::exception_ptr error);
@@ -55,7 +70,7 @@ class Buffer : public RefCounted {
   void* host_address() const;
   /// Puts the contents elsewhere on the same device: they are in `to` once `filled` has
   /// passed; the old memory is freed after its uses. False, and nothing happens, while
-  /// somebody holds a lease.
+  /// somebody holds a lease. A variable's is moved by who holds the variable's lock.
   bool relocate(const Allocation& to, TimePoint filled);
 
  private:
@@ -69,7 +84,11 @@ class Buffer : public RefCounted {
   TimePoint ready_;
   std::atomic<bool> poisoned_{false};
   std::atomic<int32_t> leases_{0};  // -1 while being moved
-  struct Extra;                     // uses, error, foreign owner: allocated when needed
+  enum class Follows : uint8_t { kNothing, kUses, kWrites };
+  std::atomic<Follows> follows_{Follows::kNothing};
+  /// The end of what follows; null: of nothing.
+  TimePoint followed() const;
+  struct Extra;  // uses, error, foreign owner: allocated when needed
   Extra& extra();
   std::atomic<Extra*> extra_{nullptr};
   enum class Kind : uint8_t { kOwned, kForeign, kStrings } kind_ = Kind::kOwned;

@@ -17,7 +17,7 @@ struct VariableImpl;
 
 struct VariableLock {
   /// How often it was taken. Who finds that only it did so since the last time knows that
-  /// no value was replaced and no read handed out.
+  /// no value was replaced or moved and no read handed out.
   std::atomic<uint64_t> holds{0};
   SharedLock mutex;
   std::vector<VariableImpl*> members;  // guarded by mutex

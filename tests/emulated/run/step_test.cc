@@ -1,7 +1,10 @@
 // Training steps on an emulated GPU: one captured launch, counted copies, the same
 // numbers as on the CPU, failures that change nothing.
+#include <future>
+
 #include <gtest/gtest.h>
 
+#include "device/runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/train.h"
 
@@ -97,6 +100,27 @@ TEST(EmulatedStep, StepsInFlightKeepTheirOrderAndResults) {
               2.f * static_cast<float>(i));
   }
   EXPECT_EQ(v.read().item<float>(), 50);
+}
+
+// What was read between two steps is ready when the steps before it are; the variable
+// itself follows whatever is submitted.
+TEST(EmulatedStep, ReadsDoNotWaitForLaterWork) {
+  const DeviceScope scope("/GPU:0");
+  Variable v(zeros({4}));
+  auto step = function([&] { v.assign_add(ones({4})); });
+  for (int i = 0; i < 3; ++i) step();
+  const Tensor before = v.read();
+  step();
+  synchronize();
+  std::promise<void> gate;
+  Stream& compute = Runtime::get().named("/GPU:0").compute();
+  compute.submit([&](const StreamContext&) { gate.get_future().wait(); });
+  step();
+  EXPECT_TRUE(before.ready());
+  EXPECT_EQ(before.to_vector<float>(), std::vector<float>(4, 3));
+  EXPECT_FALSE(v.read().ready());
+  gate.set_value();
+  EXPECT_EQ(v.read().to_vector<float>(), std::vector<float>(4, 5));
 }
 
 TEST(EmulatedStep, AFailedStepLeavesVariablesAndTheNextOneWorks) {
