@@ -24,6 +24,7 @@ std::string layer_norm_text(DType dtype, int64_t n, int warps) {
   return text_prefix(false) +
          fmt::format("typedef {} T;\nconstexpr int kN = {}, kTeamWarps = {};\n",
                      type_text(dtype), n, warps) +
+         std::string(device_text("whole_store.cuh")) +
          std::string(device_text("layer_norm.cuh"));
 }
 

@@ -63,6 +63,7 @@ std::string kept_rows_text(DType dtype, const RowForm& form, const char* kernels
   text += form.team ? fmt::format("constexpr int kTeam = {}, kChunks = {};\n", form.team,
                                   form.chunks)
                     : "#define kTeam ((int)blockDim.x)\n";
+  text += device_text("whole_store.cuh");
   text += device_text("row_chunks.cuh");
   text += device_text(form.team ? "row_team.cuh" : "row_shared.cuh");
   text += device_text(kernels);

@@ -1,6 +1,7 @@
 // Layer normalisation of rows of kN elements with its gradient: a row is read once, into
-// the registers of a team of kTeamWarps warps. Before this text: T (storage), kN,
-// kTeamWarps. Sums over the rows are cut into parts, one per block, by sizes alone.
+// the registers of a team of kTeamWarps warps. Before this text: whole_store.cuh, T
+// (storage), kN, kTeamWarps. Sums over the rows are cut into parts, one per block, by
+// sizes alone.
 typedef typename compute_of<T>::type C;
 
 constexpr int kThreads = 256;
@@ -13,23 +14,35 @@ inline int team() { return threadIdx.x / kTeam; }
 /// The first element of a thread's chunk.
 inline int place_of(int chunk) { return (chunk * kTeam + threadIdx.x % kTeam) * kVec; }
 
+/// A thread's part of a row as it lies in memory.
+struct Stored {
+  vec<T, kVec> chunks[kChunks];
+};
 /// Zeros where the row has ended. `together`: it begins at a multiple of 16 bytes.
-inline void load_row(C (&v)[kOwn], const T* from, bool together) {
+inline Stored stored_row(const T* from, bool together) {
+  Stored row = {};
 #pragma unroll
   for (int c = 0; c < kChunks; ++c) {
     const int at = place_of(c);
-    vec<T, kVec> x = {};
-    if (at < kN) {
-      if (together) {
-        x = *(const vec<T, kVec>*)(from + at);
-      } else {
+    if (at >= kN) continue;
+    if (together) {
+      row.chunks[c] = *(const vec<T, kVec>*)(from + at);
+    } else {
 #pragma unroll
-        for (int i = 0; i < kVec; ++i) x.v[i] = from[at + i];
-      }
+      for (int i = 0; i < kVec; ++i) row.chunks[c].v[i] = from[at + i];
     }
-#pragma unroll
-    for (int i = 0; i < kVec; ++i) v[c * kVec + i] = get(x.v[i]);
   }
+  return row;
+}
+inline void widen(C (&v)[kOwn], const Stored& row) {
+#pragma unroll
+  for (int c = 0; c < kChunks; ++c) {
+#pragma unroll
+    for (int i = 0; i < kVec; ++i) v[c * kVec + i] = get(row.chunks[c].v[i]);
+  }
+}
+inline void load_row(C (&v)[kOwn], const T* from, bool together) {
+  widen(v, stored_row(from, together));
 }
 inline void store_row(T* to, const C (&v)[kOwn], bool together) {
 #pragma unroll
@@ -40,7 +53,7 @@ inline void store_row(T* to, const C (&v)[kOwn], bool together) {
 #pragma unroll
     for (int i = 0; i < kVec; ++i) x.v[i] = put<T>(v[c * kVec + i]);
     if (together) {
-      *(vec<T, kVec>*)(to + at) = x;
+      store_whole((vec<T, kVec>*)(to + at), x);
     } else {
 #pragma unroll
       for (int i = 0; i < kVec; ++i) to[at + i] = x.v[i];
@@ -125,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(256)
 
 /// The gradient by x, and the block's part of those by gamma and beta: parts is
 /// [blocks, 2, kN].
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, sizeof(C) == 4 ? 2 : 1)
     layer_norm_grad(const T* dy, const T* x, const T* gamma, T* dx, C* parts, i64 rows,
                     double epsilon, int together) {
   TeamSums sums;
@@ -133,14 +146,25 @@ extern "C" __global__ void __launch_bounds__(256)
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) scale[i] = 1;
   if (gamma) load_row(scale, gamma, together);
-  for (i64 first = (i64)blockIdx.x * kTeams; first < rows;
-       first += (i64)gridDim.x * kTeams) {
+  // Of halfs, the next row is on its way while this one is computed with.
+  constexpr bool ahead = sizeof(T) == 2;
+  const i64 step = (i64)gridDim.x * kTeams;
+  Stored next_x = {}, next_g = {};
+  const auto ask = [&](i64 row) {
+    if (row >= rows) return;
+    next_x = stored_row(x + row * kN, together);
+    next_g = stored_row(dy + row * kN, together);
+  };
+  if (ahead) ask((i64)blockIdx.x * kTeams + team());
+  for (i64 first = (i64)blockIdx.x * kTeams; first < rows; first += step) {
     const i64 row = first + team();
     C v[kOwn] = {}, g[kOwn] = {};
+    if (!ahead) ask(row);
     if (row < rows) {
-      load_row(v, x + row * kN, together);
-      load_row(g, dy + row * kN, together);
+      widen(v, next_x);
+      widen(g, next_g);
     }
+    if (ahead) ask(row + step);
     const RowMoments m = moments_of(v, (C)epsilon, sums);
     C a = 0, b = 0;
 #pragma unroll

@@ -1,7 +1,8 @@
 // Rows of n elements, shared by a team of threads in chunks of 16 bytes. In rows that are
 // whole chunks and begin at multiples of 16 bytes (`together`) a chunk is kVec elements
 // in a row, moved at once; in others its elements lie a team apart, so that neighbours
-// read neighbours. Before this text: T (storage), kTeam (threads of a row).
+// read neighbours. Before this text: whole_store.cuh, T (storage), kTeam (threads of a
+// row).
 typedef typename compute_of<T>::type C;
 constexpr int kVec = 16 / (int)sizeof(T);
 typedef vec<T, kVec> Chunk;
@@ -33,7 +34,7 @@ struct Part {
   void store(T* row, int c, const Chunk& x) const {
     const int at = first(c);
     if (together) {
-      if (at < n) *(Chunk*)(row + at) = x;
+      if (at < n) store_whole((Chunk*)(row + at), x);
       return;
     }
 #pragma unroll
