@@ -117,8 +117,10 @@ ReducePlan plan_reduction(Device* device, const std::string& op, DType dtype,
   const auto chunk = static_cast<int64_t>(16 / std::min<size_t>(dtype_size(dtype), 16));
   const bool wide =
       !rows && kept.size() == 1 && gone.size() == 1 && chunk > 1 && outputs % chunk == 0;
-  // Enough blocks for the GPU when there are few outputs.
-  const int64_t busy = static_cast<CudaDevice*>(device)->multiprocessors() * int64_t{8};
+  // Enough blocks for the GPU when there are few outputs: a thread has eight chunks on
+  // its way, or one element.
+  const int64_t gpu = static_cast<CudaDevice*>(device)->multiprocessors();
+  const int64_t busy = gpu * (wide ? 2 : rows ? 4 : 8);
   const auto jobs_of = [&](int64_t width) {
     return rows ? outputs : (outputs + width - 1) / width;
   };
@@ -126,8 +128,10 @@ ReducePlan plan_reduction(Device* device, const std::string& op, DType dtype,
   const int64_t least = rows ? 8192 : 32;  // elements of a part
   const int64_t parts =
       jobs >= busy ? 1
-                   : std::clamp<int64_t>(std::min(busy / jobs, count / least), 1, 1024);
-  const bool warps = rows && parts == 1 && count <= 1024 && outputs >= 8;
+                   : std::clamp<int64_t>(std::min(busy / jobs, count / least), 1, 4096);
+  // A warp has a row where that is enough for all of them, or there is little to read.
+  const int64_t longest = outputs >= 16 * gpu ? 8192 : 1024;
+  const bool warps = rows && parts == 1 && count <= longest && outputs >= 8;
   p.main = find_function(device, op, source,
                          warps  ? "reduce_short_rows"
                          : rows ? "reduce_rows"

@@ -43,53 +43,57 @@ inline A combined(A (&sums)[n]) {
   return sums[0];
 }
 
-/// Elements [begin, end) of what is reduced, every `by`th chunk or element of them from
-/// number `first` on. Runs of memory are read 16 bytes at a time, several on their way.
-inline A share_of(const Args& a, const T* from, i64 begin, i64 end, i64 first, i64 by) {
-  const u64* dims = a.w + 7 + 2 * KEPT;
-  A sum = initial();
-  if (REDUCED == 1 && dims[1] == 1 && end - begin >= kChunk && is_aligned(from + begin)) {
-    const Chunk* chunks = (const Chunk*)(from + begin);
-    const i64 whole = (end - begin) / kChunk;
-    A sums[kChunk];
+/// Chunks that are on their way at once, and blocks of a multiprocessor that there are
+/// registers for: told less, the compiler makes loads wait for each other.
+constexpr int kFlying = sizeof(A) <= 8 ? 8 : 4, kResident = sizeof(A) <= 8 ? 4 : 1;
+
+/// Adds up chunks first, first + by, … below `end`, `step` apart in memory each. The last
+/// ones are on their way at once, too.
+inline void add_chunks(A (&sums)[kChunk], const Chunk* chunks, i64 first, i64 end, i64 by,
+                       i64 step) {
+  i64 j = first;
+  for (; j + (kFlying - 1) * by < end; j += kFlying * by) {
+    Chunk x[kFlying];
 #pragma unroll
-    for (int i = 0; i < kChunk; ++i) sums[i] = initial();
-    i64 j = first;
-    for (; j + 3 * by < whole; j += 4 * by) {
-      const Chunk x[4] = {chunks[j], chunks[j + by], chunks[j + 2 * by],
-                          chunks[j + 3 * by]};
+    for (int u = 0; u < kFlying; ++u) x[u] = chunks[(j + u * by) * step];
 #pragma unroll
-      for (int u = 0; u < 4; ++u) {
-#pragma unroll
-        for (int i = 0; i < kChunk; ++i)
-          sums[i] = combine(sums[i], single(get(x[u].v[i])));
-      }
-    }
-    // The rest is on its way at once, too.
-    Chunk x[3];
-#pragma unroll
-    for (int u = 0; u < 3; ++u) {
-      if (j + u * by < whole) x[u] = chunks[j + u * by];
-    }
-#pragma unroll
-    for (int u = 0; u < 3; ++u) {
-      if (j + u * by >= whole) continue;
+    for (int u = 0; u < kFlying; ++u) {
 #pragma unroll
       for (int i = 0; i < kChunk; ++i) sums[i] = combine(sums[i], single(get(x[u].v[i])));
     }
+  }
+  Chunk x[kFlying - 1];
+#pragma unroll
+  for (int u = 0; u < kFlying - 1; ++u) {
+    if (j + u * by < end) x[u] = chunks[(j + u * by) * step];
+  }
+#pragma unroll
+  for (int u = 0; u < kFlying - 1; ++u) {
+    if (j + u * by >= end) continue;
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) sums[i] = combine(sums[i], single(get(x[u].v[i])));
+  }
+}
+
+/// The first `count` elements of what is reduced, every `by`th chunk or element of them
+/// from number `first` on. Runs of memory are read 16 bytes at a time.
+inline A share_of(const Args& a, const T* from, i64 count, i64 first, i64 by) {
+  const u64* dims = a.w + 7 + 2 * KEPT;
+  A sum = initial();
+  i64 begin = 0;
+  if (REDUCED == 1 && dims[1] == 1 && count >= kChunk && is_aligned(from)) {
+    A sums[kChunk];
+#pragma unroll
+    for (int i = 0; i < kChunk; ++i) sums[i] = initial();
+    add_chunks(sums, (const Chunk*)from, first, count / kChunk, by, 1);
     sum = combined(sums);
-    begin += whole * kChunk;
+    begin = count / kChunk * kChunk;
   }
 #pragma unroll 4
-  for (i64 r = begin + first; r < end; r += by) {
+  for (i64 r = begin + first; r < count; r += by) {
     sum = combine(sum, single(get(from[offset(dims, REDUCED, (I)r)])));
   }
   return sum;
-}
-/// The elements of a part: whole chunks, so that each part begins like the first.
-inline i64 share_size(i64 count, i64 parts) {
-  const i64 share = (count + parts - 1) / parts;
-  return (share + kChunk - 1) / kChunk * kChunk;
 }
 inline A warp_combined(A sum) {
   for (int by = 16; by > 0; by /= 2) sum = combine(sum, shuffled(sum, by));
@@ -109,17 +113,16 @@ inline A block_combined(A sum) {
   return sum;
 }
 
-/// The innermost dimension is reduced: one block per output and part.
-extern "C" __global__ void __launch_bounds__(256) reduce_rows(const Args a) {
+/// The innermost dimension is reduced: one block per output and part. The blocks of an
+/// output read side by side.
+extern "C" __global__ void __launch_bounds__(256, kResident) reduce_rows(const Args a) {
   const T* in = (const T*)a.w[0];
   const i64 outputs = (i64)a.w[4], count = (i64)a.w[5], parts = (i64)a.w[6];
-  const i64 share = share_size(count, parts);
   for (i64 job = blockIdx.x; job < outputs * parts; job += gridDim.x) {
     const i64 o = job % outputs, part = job / outputs;
     const T* from = in + offset(a.w + 7, KEPT, (I)o);
-    const i64 begin = part * share, limit = begin + share;
-    const i64 end = limit < count ? limit : count;
-    const A sum = block_combined(share_of(a, from, begin, end, threadIdx.x, blockDim.x));
+    const A sum = block_combined(
+        share_of(a, from, count, part * blockDim.x + threadIdx.x, parts * blockDim.x));
     if (threadIdx.x == 0) store(a, sum, part, o);
   }
 }
@@ -131,13 +134,14 @@ extern "C" __global__ void __launch_bounds__(256) reduce_short_rows(const Args a
   const i64 warps = global_threads() / 32;
   for (i64 o = global_thread() / 32; o < outputs; o += warps) {
     const T* from = in + offset(a.w + 7, KEPT, (I)o);
-    const A sum = warp_combined(share_of(a, from, 0, count, threadIdx.x % 32, 32));
+    const A sum = warp_combined(share_of(a, from, count, threadIdx.x % 32, 32));
     if (threadIdx.x % 32 == 0) store(a, sum, 0, o);
   }
 }
 
 /// Rows of a matrix are added up and its columns kept: blocks of 32 chunks by 8 rows.
-extern "C" __global__ void __launch_bounds__(256) reduce_wide_columns(const Args a) {
+extern "C" __global__ void __launch_bounds__(256, kResident)
+    reduce_wide_columns(const Args a) {
   constexpr int kWidth = 32 * kChunk;
   __shared__ __align__(16) unsigned char space[8 * kWidth * sizeof(A)];
   A* const partial = (A*)space;
@@ -153,12 +157,7 @@ extern "C" __global__ void __launch_bounds__(256) reduce_wide_columns(const Args
     A sums[kChunk];
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) sums[i] = initial();
-#pragma unroll 4
-    for (i64 r = begin + row; r < end; r += 8) {
-      const Chunk x = in[r * chunks + c];
-#pragma unroll
-      for (int i = 0; i < kChunk; ++i) sums[i] = combine(sums[i], single(get(x.v[i])));
-    }
+    add_chunks(sums, in + c, begin + row, end, 8, chunks);
 #pragma unroll
     for (int i = 0; i < kChunk; ++i) partial[row * kWidth + lane * kChunk + i] = sums[i];
     __syncthreads();
