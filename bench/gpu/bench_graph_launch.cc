@@ -1,6 +1,8 @@
 // What the host takes to launch a CUDA graph, by the form of the graph, apart from
 // Tandem: the driver alone, kernels that do nothing. One form after the other in every
-// round; the median over rounds, and the ratio to a plain chain of as many kernels.
+// round: its first launch finds the caches full of other forms' graphs, later ones do
+// not, and the last follows one that has not ended. Medians over rounds, and ratios to a
+// plain chain of as many kernels.
 // Arguments: the numbers of kernels (default 100 400 800).
 #include <algorithm>
 #include <chrono>
@@ -21,7 +23,8 @@ namespace {
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamSynchronize)                  \
   X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuStreamWaitEvent)          \
   X(cuLaunchKernelEx) X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphGetNodes)         \
-  X(cuGraphExecKernelNodeSetParams) X(cuDeviceGetAttribute) X(cuGetErrorName)
+  X(cuGraphExecKernelNodeSetParams) X(cuDeviceGetAttribute) X(cuGetErrorName)           \
+  X(cuMemAlloc) X(cuMemsetD8Async) X(cuMemcpyDtoDAsync)
 // clang-format on
 
 struct Api {
@@ -70,9 +73,12 @@ struct Form {
   int told = 0;          // kernels that are given parameters before each launch
   bool sleeps = false;   // the host sleeps until the GPU is done
   int pause_us = 0;      // the GPU works for so long in each launch
+  int fills = 0;         // every so many nodes, one that fills memory
+  int copies = 0;        // every so many nodes, one that copies on the device
 };
 
 constexpr int kFunctions = 64;
+constexpr size_t kFilled = 4096;  // bytes
 constexpr int kSizes[] = {8, 1024, 3968};
 
 /// Kernels that do nothing, with parameters of some sizes, and one that takes time.
@@ -103,7 +109,7 @@ struct Made {
   CUgraphExec exec = nullptr;
   std::vector<CUgraphNode> nodes;  // that can be told
   std::vector<CUDA_KERNEL_NODE_PARAMS> params;
-  std::vector<double> us;  // by round
+  std::vector<double> first, again, behind;  // microseconds, by round
 };
 
 class Bench {
@@ -124,6 +130,7 @@ class Bench {
     arch_ = std::min(10 * major + minor, 90);
     check(api.cuModuleLoadData(&module_, module_text(arch_).c_str()), "loading kernels");
     check(api.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
+    check(api.cuMemAlloc(&memory_, 2 * kFilled), "allocating");
     check(api.cuEventCreate(&asleep_, CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING),
           "making an event");
   }
@@ -131,7 +138,7 @@ class Bench {
   bool can(const Form& f) const { return arch_ >= 90 || (!f.early && f.cluster == 1); }
 
   Made make(const Form& form, int kernels) {
-    Made made{form, kernels, nullptr, {}, {}, {}};
+    Made made{form, kernels, nullptr, {}, {}, {}, {}, {}};
     captured_.clear();
     std::vector<CUstream> lanes(static_cast<size_t>(form.branches), stream_);
     for (size_t i = 1; i < lanes.size(); ++i) {
@@ -144,6 +151,15 @@ class Bench {
       // Eight kernels of every branch, then they meet.
       for (CUstream lane : lanes) {
         for (int i = 0; i < 8 && k < kernels; ++i, ++k) {
+          if (form.fills && k % form.fills == form.fills - 1) {
+            check(api.cuMemsetD8Async(memory_, 0, kFilled, lane), "filling");
+            continue;
+          }
+          if (form.copies && k % form.copies == form.copies - 1) {
+            check(api.cuMemcpyDtoDAsync(memory_, memory_ + kFilled, kFilled, lane),
+                  "copying");
+            continue;
+          }
           const std::string name = "k" + std::to_string(form.parameters) + "_" +
                                    std::to_string(k % form.functions);
           launch(form, name, lane, 0, form.early && k > 0);
@@ -174,6 +190,21 @@ class Bench {
     return made;
   }
 
+  void run(Made& made, bool counts) {
+    const double first = launch_us(made);
+    wait(made);
+    launch_us(made);
+    wait(made);
+    const double again = launch_us(made);
+    const double behind = launch_us(made);
+    wait(made);
+    if (!counts) return;
+    made.first.push_back(first);
+    made.again.push_back(again);
+    made.behind.push_back(behind);
+  }
+
+ private:
   double launch_us(Made& made) {
     const auto begin = std::chrono::steady_clock::now();
     for (size_t i = 0; i < made.nodes.size(); ++i) {
@@ -183,16 +214,16 @@ class Bench {
     check(api.cuGraphLaunch(made.exec, stream_), "launching");
     const std::chrono::duration<double, std::micro> took =
         std::chrono::steady_clock::now() - begin;
+    return took.count();
+  }
+  void wait(const Made& made) {
     if (made.form.sleeps) {
       check(api.cuEventRecord(asleep_, stream_), "recording an event");
       check(api.cuEventSynchronize(asleep_), "waiting");
     } else {
       check(api.cuStreamSynchronize(stream_), "waiting");
     }
-    return took.count();
   }
-
- private:
   void launch(const Form& form, const std::string& name, CUstream lane,
               unsigned long long value, bool early) {
     CUfunction function = nullptr;
@@ -250,6 +281,7 @@ class Bench {
   int arch_ = 75;
   CUmodule module_ = nullptr;
   CUstream stream_ = nullptr;
+  CUdeviceptr memory_ = 0;
   CUevent asleep_ = nullptr;
   std::vector<CUfunction> captured_;  // of the graph that is made
   unsigned long long bytes_[512] = {};
@@ -277,6 +309,8 @@ const Form kForms[] = {
     {.name = "after a sleep", .sleeps = true},
     {.name = "after 5 ms of work", .pause_us = 5000},
     {.name = "after 5 ms of work, asleep", .sleeps = true, .pause_us = 5000},
+    {.name = "a fill in 16", .fills = 16},
+    {.name = "a copy in 16", .copies = 16},
     {.name = "all of it",
      .early = true,
      .branches = 4,
@@ -307,18 +341,17 @@ int main(int argc, char** argv) {
       if (bench.can(f)) all.push_back(bench.make(f, kernels));
     }
     for (int round = -kWarm; round < kRounds; ++round) {
-      for (Made& made : all) {
-        const double us = bench.launch_us(made);
-        if (round >= 0) made.us.push_back(us);
-      }
+      for (Made& made : all) bench.run(made, round >= 0);
     }
-    std::printf("\n%d kernels\n%-32s %10s %10s %10s\n", kernels, "form", "median",
-                "quartiles", "of a chain");
-    const double chain = quantile(all[0].us, 0.5);
+    std::printf("\n%d kernels\n%-32s %8s %8s %8s\n", kernels, "form", "first", "again",
+                "behind");
+    const auto median = [](const std::vector<double>& us) { return quantile(us, 0.5); };
     for (const Made& made : all) {
-      const double median = quantile(made.us, 0.5);
-      std::printf("%-32s %7.1f us %7.1f us %9.1fx\n", made.form.name, median,
-                  quantile(made.us, 0.75) - quantile(made.us, 0.25), median / chain);
+      std::printf("%-32s %5.1f us %5.1f us %5.1f us  (%.1fx %.1fx %.1fx of a chain)\n",
+                  made.form.name, median(made.first), median(made.again),
+                  median(made.behind), median(made.first) / median(all[0].first),
+                  median(made.again) / median(all[0].again),
+                  median(made.behind) / median(all[0].behind));
     }
   }
   return 0;

@@ -39,7 +39,7 @@ LARGE = {
 CASES = step.CASES | LARGE
 # Microseconds of a step that are wanted on an H200, whatever the peers do.
 WANTED_US = {"mlp_100_64_b32": 20, "mlp_784_128_b32": 28, "cnn_b64": 80}
-# Microseconds that the caller of a captured step may wait until it is submitted.
+# Microseconds that the caller of a captured step may wait until it is submitted behind another.
 WANTED_SUBMIT_US = 8
 # What one step works through, for rates.
 ITEMS = {"gpt2_b8_bf16": (8 * 1024, "tokens"), "resnet50_b128_tf32": (128, "images"), "resnet50_b128_bf16": (128, "images")}
@@ -51,7 +51,9 @@ def evaluate(case, runs, small):
     what = CASES[case] + (" (small)" if small and case in LARGE else "")
     row = step.evaluate(case, what, runs, TOLERANCES.get(case, step.TOLERANCE))
     answer = runs["tandem", case].answer
-    row |= {"submit_ns": answer["submit"]["ns"], "submit_spread_ns": answer["submit"]["spread_ns"], "copies": answer["copies"]}
+    submit = answer["submit"]
+    row |= {"submit_ns": submit["ns"], "submit_spread_ns": submit["spread_ns"], "submit_idle_ns": submit["idle_ns"]}
+    row["copies"] = answer["copies"]
     if case in ITEMS and not small:
         count, unit = ITEMS[case]
         row |= {"rate": count / (row["ns"] / 1e9), "rate_unit": f"{unit}/s"}
@@ -59,14 +61,15 @@ def evaluate(case, runs, small):
 
 
 def print_submits(rows):
-    print("\nUntil a call of the step returns, the GPU idle\n")
+    print("\nUntil a call of the step returns, the GPU busy with the one before\n")
     print_table(
-        ["case", "submitted in", "spread", "copies in a step", "rate"],
+        ["case", "submitted in", "spread", "to an idle GPU", "copies in a step", "rate"],
         [
             [
                 r["what"],
                 duration(r["submit_ns"]),
                 duration(r["submit_spread_ns"]),
+                duration(r["submit_idle_ns"]),
                 str(r["copies"]),
                 f"{r['rate']:,.0f} {r['rate_unit']}" if "rate" in r else "–",
             ]

@@ -39,7 +39,11 @@ def capture(step):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         step()
-    return graph.replay
+
+    def replay(step=step):  # the graph reads and writes what the step holds
+        graph.replay()
+
+    return replay
 
 
 def make_case(case, form, device):
