@@ -11,7 +11,7 @@ import textwrap
 import time
 
 import pytest
-from conftest import environment, heed_interrupts
+from conftest import environment, has_real_gpu, heed_interrupts
 
 PRELUDE = """
     import sys
@@ -110,7 +110,8 @@ def test_endless_loop_that_the_gpu_decides(tmp_path):
         """,
         gpus=1,
     )
-    check(result, "spoiled", "True")
+    # A real GPU leaves what the loop had when it ended (docs/cuda.md).
+    check(result, *([] if has_real_gpu() else ["spoiled"]), "True")
 
 
 def test_endless_loop_under_a_tape(tmp_path):
@@ -186,7 +187,7 @@ def test_nested_endless_loop(tmp_path):
             return total
 
         nested(tf.constant(3), tf.constant(5))
-        interrupted(lambda: nested(tf.constant(3), tf.constant(0)))
+        interrupted(lambda: int(nested(tf.constant(3), tf.constant(0))))  # a GPU's call returns before its loop ends
         print(int(nested(tf.constant(3), tf.constant(5))), flush=True)
         """,
     )
@@ -407,5 +408,6 @@ def test_waiting_for_a_variable_ends(tmp_path):
         print("still there", flush=True)
         os._exit(0)
         """,
+        gpus=0,  # with one, nothing is held: the call returns and its loop goes on
     )
     check(result, "still there")
