@@ -167,6 +167,8 @@ class Call {
   template <class Sink>
   void make_view(Sink& sink) {
     const TensorImpl& t = variable_ ? *variable_->value.impl() : *inputs_[0];
+    // Who writes the variable from now on leaves what is handed out alone.
+    if (variable_) t.buffer->stop_following();
     const CallPlan::Output& o = plan_->outputs[0];
     Tensor view = make_tensor(o.dtype, o.shape, *plan_->device, t.buffer,
                               t.byte_offset + *plan_->view_offset);

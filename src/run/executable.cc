@@ -323,6 +323,9 @@ void Executable::run_other(Frame& f, const Step& step) {
 
 void Executable::issue(Frame& f) {
   if (has_async_) f.previous_end = f.lane_end;
+  for (size_t i : copied_variables_) {
+    f.before[i] = variable_of(variables_[i]).device->compute().now();
+  }
   struct Join {
     Executable& e;
     Frame& f;

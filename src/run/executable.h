@@ -142,6 +142,7 @@ class Executable {
   void set_operands(Frame& frame, const Segment& segment,
                     std::span<void* const> addresses) const;
   void record(Frame& frame, size_t segment, Stream& stream);
+  void check_operands(const Segment& segment) const;
   [[gnu::cold]] void keep_arguments(Frame& frame, std::span<const Tensor> arguments,
                                     std::optional<LeaseSet>& leases);
   /// Of a call whose arguments are not all where recorded kernels can reach them.
@@ -236,7 +237,8 @@ class Executable {
   /// Variables of this plan and of nested ones.
   std::vector<Tensor> variables_;
   std::vector<char> written_;
-  std::vector<size_t> variable_bytes_;  // that the plan reaches
+  std::vector<size_t> variable_bytes_;    // that the plan reaches
+  std::vector<size_t> copied_variables_;  // by lanes
   /// Variables that belong into one arena, by number; gathered in the first call.
   std::vector<std::vector<size_t>> arena_groups_;
   /// Variables that one kernel writes at one place of its program, in its order;

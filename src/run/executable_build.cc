@@ -7,7 +7,6 @@
 #include "device/cpu/host_lanes.h"
 #include "device/runtime.h"
 #include "graph/states.h"
-#include "op/fixed_addresses.h"
 #include "op/kernel_fit.h"
 #include "op/uncaptured.h"
 #include "plan/assignment.h"
@@ -290,13 +289,6 @@ class ExecutableBuilder {
       e_.arena_patches_.push_back({s.workspace, planned.workspace + shifts_[idx(space)]});
       e_.arena_spaces_.push_back(space);
     }
-    // The addresses of operands change from call to call.
-    const bool bound = !operands_.empty() && operands_.back().step == e_.steps_.size();
-    if (bound && s.kernel && has_fixed_addresses(*s.kernel) &&
-        !is_uncaptured(*s.kernel)) {
-      throw DataLossError("plan: kernel " + s.kernel->id + " keeps addresses, but " +
-                          n.name + " is given those of the caller");
-    }
     e_.steps_.push_back(std::move(s));
   }
 
@@ -427,12 +419,12 @@ class ExecutableBuilder {
       }
     }
     for (const auto& child : e_.children_) e_.has_async_ |= child->has_async_;
-    for (Executable::Segment& s : e_.segments_) find_copied_arguments(s);
+    for (Executable::Segment& s : e_.segments_) find_copied(s);
     find_stream_devices();
     place_operands(segment_of);
   }
 
-  void find_copied_arguments(Executable::Segment& segment) const {
+  void find_copied(Executable::Segment& segment) {
     for (size_t k = segment.begin; k < segment.end; ++k) {
       const Executable::Step& step = e_.steps_[k];
       if (step.kind != Executable::Step::Kind::kCopy) continue;
@@ -440,6 +432,8 @@ class ExecutableBuilder {
       const Place& p = plan_.places[idx(from.node)][idx(from.output)];
       if (p.storage == Place::Storage::kParameter) {
         segment.copied.push_back({idx(p.index), step.device});
+      } else if (p.storage == Place::Storage::kVariable && segment.copy) {
+        e_.copied_variables_.push_back(idx(p.index));
       }
     }
   }

@@ -90,6 +90,7 @@ std::unique_ptr<Executable::Frame> Executable::make_frame() {
   f->rebound.resize(segments_.size());
   for (const Segment& s : segments_) f->told.emplace_back(s.operands.size(), nullptr);
   f->lane_end.resize(plan_.lanes.size() + 1);
+  f->before.resize(variables_.size());
   for (const auto& child : children_) {
     f->children.push_back(child->make_frame());
     f->loops.emplace_back();
@@ -234,11 +235,11 @@ void Executable::bind_variables(Frame& f, const VariableLock* lock) {
     if (now == f.variables[i]) continue;
     // Work of the last call may still be using the old addresses.
     if (!moved && has_async_ && !f.fresh) wait_for_lanes(f);
+    if (!moved) forget_captured(f);
     moved = true;
     f.variables[i] = now;
     for (const Patch& p : variable_patches_[i]) f.table[p.slot] = plus(now, p.offset);
   }
-  if (moved) forget_captured(f);
   f.bound_lock = settled ? lock : nullptr;
   f.bound_holds = lock ? lock->holds.load(std::memory_order_relaxed) : 0;
 }

@@ -166,7 +166,9 @@ struct Executable::Frame {
   /// By lane, as far as given out; the last one: of sub-graphs nobody has waited for.
   std::vector<TimePoint> lane_end;
   std::vector<TimePoint> previous_end;  // the same of the call before
-  TimePoint entry;                      // what all lanes of a sub-graph come after
+  /// By variable, of those that lanes copy: what their device had to do before the call.
+  std::vector<TimePoint> before;
+  TimePoint entry;  // what all lanes of a sub-graph come after
   std::vector<std::unique_ptr<Frame>> children;  // by child executable
   struct LoopState {
     std::vector<Ref<Buffer>> buffers[2];

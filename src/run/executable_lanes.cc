@@ -9,6 +9,7 @@
 #include "base/recorder.h"
 #include "device/capture_session.h"
 #include "device/copy.h"
+#include "device/host_source.h"
 #include "device/launch_label.h"
 #include "device/runtime.h"
 #include "op/guarded_writes.h"
@@ -196,6 +197,20 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
   }
 }
 
+namespace {
+// Whoever writes the variable next comes after `read`, which another device does. What
+// the host has is held until then: a writer makes a copy.
+void protect_from_writers(VariableImpl& variable, Device& reader, TimePoint& read) {
+  const Ref<Buffer>& buffer = variable.value.impl()->buffer;
+  if (!variable.device->is_host()) {
+    buffer->add_use(read);
+    variable.device->compute().wait(read);
+  } else if (!reads_host_at_once(reader)) {
+    read = read.stream->submit([held = buffer](const StreamContext&) {});
+  }
+}
+}  // namespace
+
 void Executable::run_copy(Frame& f, size_t s) {
   const Segment& segment = segments_[s];
   const Step& step = steps_[segment.begin];
@@ -207,6 +222,7 @@ void Executable::run_copy(Frame& f, size_t s) {
   const size_t bytes = copy_bytes(step);
   const Place& source = plan_.places[idx(n.inputs[0].node)][idx(n.inputs[0].output)];
   Ref<Buffer> argument;
+  VariableImpl* variable = nullptr;
   if (source.storage == Place::Storage::kParameter) {
     const Tensor* t = idx(source.index) < f.arguments.size()
                           ? &f.arguments[idx(source.index)]
@@ -216,7 +232,11 @@ void Executable::run_copy(Frame& f, size_t s) {
       stream.wait(argument->ready());
     }
   } else if (source.storage == Place::Storage::kVariable) {
-    stream.wait(variable_of(variables_[idx(source.index)]).value.impl()->buffer->ready());
+    variable = &variable_of(variables_[idx(source.index)]);
+    const Buffer& buffer = *variable->value.impl()->buffer;
+    stream.wait(variable->device->is_host()
+                    ? buffer.ready()
+                    : buffer.ready_before(f.before[idx(source.index)]));
   }
   if (bytes) {
     Device* const known = device_of(n.inputs[0]);
@@ -248,6 +268,7 @@ void Executable::run_copy(Frame& f, size_t s) {
       if (auto e = argument->error()) f.fail(e);
     });
   }
+  if (variable && f.done[s]) protect_from_writers(*variable, *step.device, f.done[s]);
   f.lane_end[idx(segment.lane)] = f.done[s];
 }
 

@@ -5,8 +5,10 @@
 // had: so the table's are changed in the order of the lane.
 #include "device/operand_address.h"
 #include "device/runtime.h"
+#include "op/fixed_addresses.h"
 #include "run/executable_frame.h"
 #include "tandem/device.h"
+#include "tandem/error.h"
 #include "tensor/tensor_impl.h"
 #include "tensor/transfer.h"
 
@@ -59,10 +61,27 @@ void Executable::tell_operands(Frame& f, size_t s, Stream& stream) {
   });
 }
 
+// Of a plan that was stored: operands have other addresses in every call, which a
+// library's kernel is not told.
+void Executable::check_operands(const Segment& segment) const {
+  for (size_t k = segment.begin; k < segment.end; ++k) {
+    const Step& step = steps_[k];
+    if (!step.kernel || !has_fixed_addresses(*step.kernel)) continue;
+    const Node& n = graph_.node(step.node);
+    const size_t end = step.out + n.outputs.size();
+    for (const Segment::OperandSlot& s : segment.operand_slots) {
+      if (s.slot < step.in || s.slot >= end) continue;
+      throw DataLossError("plan: kernel " + step.kernel->id + " keeps addresses, but " +
+                          n.name + " is given those of the caller");
+    }
+  }
+}
+
 void Executable::record(Frame& f, size_t s, Stream& stream) {
   const Segment& segment = segments_[s];
   const bool native = lanes_[idx(segment.lane)]->platform() != kHostPlatform;
   if (native && !segment.operands.empty()) {
+    check_operands(segment);
     std::vector<void*> standing;
     for (size_t i = 0; i < segment.operands.size(); ++i) {
       standing.push_back(operand_address::of(static_cast<int32_t>(i)));

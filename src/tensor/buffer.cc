@@ -147,8 +147,13 @@ void Buffer::follow_uses() {
 }
 
 void Buffer::stop_following() {
-  // Nobody looks at ready_ while writes are followed.
-  if (follows_.load(std::memory_order_acquire) == Follows::kWrites) set_ready(ready());
+  Follows writes = Follows::kWrites;
+  if (!follows_.compare_exchange_strong(writes, Follows::kStopping,
+                                        std::memory_order_acq_rel)) {
+    return;
+  }
+  ready_ = device_->compute().now();
+  follows_.store(Follows::kUses, std::memory_order_release);
 }
 
 TimePoint Buffer::followed() const {

@@ -37,11 +37,9 @@ class Buffer : public RefCounted {
 
   /// When the contents are there. Set by the submitter before the buffer is shared; a
   /// null point means ready.
-  TimePoint ready() const {
-    return follows_.load(std::memory_order_acquire) == Follows::kWrites
-               ? device_->compute().now()
-               : ready_;
-  }
+  TimePoint ready() const { return follows_writes() ? device_->compute().now() : ready_; }
+  /// The same to who knows what the compute stream was given before.
+  TimePoint ready_before(TimePoint now) const { return follows_writes() ? now : ready_; }
   void set_ready(TimePoint point) {
     ready_ = point;
     if (follows_.load(std::memory_order_relaxed) == Follows::kWrites) {
@@ -54,7 +52,8 @@ class Buffer : public RefCounted {
   /// or writes it too, and does not say so each time (the variables of a compiled call).
   void follow_uses();
   void follow_writes() { follows_.store(Follows::kWrites, std::memory_order_release); }
-  /// What is submitted from now on does not write it; others may hold the buffer.
+  /// What is submitted from now on does not write it; others may hold the buffer, and do
+  /// the same.
   void stop_following();
 
   /// The work that should have produced the contents failed. Dependants copy the error.
@@ -84,8 +83,12 @@ class Buffer : public RefCounted {
   TimePoint ready_;
   std::atomic<bool> poisoned_{false};
   std::atomic<int32_t> leases_{0};  // -1 while being moved
-  enum class Follows : uint8_t { kNothing, kUses, kWrites };
+  enum class Follows : uint8_t { kNothing, kUses, kWrites, kStopping };
   std::atomic<Follows> follows_{Follows::kNothing};
+  /// Else ready_ may be looked at.
+  bool follows_writes() const {
+    return follows_.load(std::memory_order_acquire) >= Follows::kWrites;
+  }
   /// The end of what follows; null: of nothing.
   TimePoint followed() const;
   struct Extra;  // uses, error, foreign owner: allocated when needed

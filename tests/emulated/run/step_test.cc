@@ -1,6 +1,8 @@
 // Training steps on an emulated GPU: one captured launch, counted copies, the same
 // numbers as on the CPU, failures that change nothing.
+#include <chrono>
 #include <future>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -121,6 +123,43 @@ TEST(EmulatedStep, ReadsDoNotWaitForLaterWork) {
   EXPECT_FALSE(v.read().ready());
   gate.set_value();
   EXPECT_EQ(v.read().to_vector<float>(), std::vector<float>(4, 5));
+}
+
+// A lane of another device reads a variable when it comes to it; who writes the variable
+// next comes after that.
+TEST(EmulatedStep, AVariableIsWrittenAfterItsReadersElsewhere) {
+  if (Runtime::get().devices().size() < 3) GTEST_SKIP() << "there is one GPU";
+  const auto on = [](const char* device, auto body) {
+    const DeviceScope scope(device);
+    return body();
+  };
+  for (const char* home : {"/GPU:0", "/CPU:0"}) {
+    SCOPED_TRACE(home);
+    Variable v = on(home, [] { return Variable(ones({256})); });
+    auto twice = function([&] { return on("/GPU:1", [&] { return v.read() * 2.f; }); });
+    auto add = function([&] {
+      on(home, [&] {
+        v.assign_add(ones({256}));
+        return 0;
+      });
+    });
+    twice();
+    add();
+    for (float expected = 2; expected < 6; ++expected) {
+      synchronize();
+      std::promise<void> gate;
+      Runtime::get().named("/GPU:1").copy_in().submit(
+          [&](const StreamContext&) { gate.get_future().wait(); });
+      std::thread opens([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        gate.set_value();
+      });
+      const Tensor doubled = twice();
+      add();
+      opens.join();
+      EXPECT_EQ(doubled.to_vector<float>(), std::vector<float>(256, 2 * expected));
+    }
+  }
 }
 
 TEST(EmulatedStep, AFailedStepLeavesVariablesAndTheNextOneWorks) {

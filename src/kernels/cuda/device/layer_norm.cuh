@@ -170,7 +170,8 @@ extern "C" __global__ void __launch_bounds__(256, sizeof(C) == 4 ? 2 : 1)
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
       v[i] = (v[i] - m.mean) * m.r;
-      by_gamma[i] += g[i] * v[i];
+      // Of rows that are not there, the deviation may be 0.
+      if (row < rows) by_gamma[i] += g[i] * v[i];
       by_beta[i] += g[i];
       g[i] *= scale[i];
       a += g[i];
