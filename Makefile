@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-python test-keras test-asan test-tsan bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean
+.PHONY: help setup build demo test test-long test-python test-keras test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -28,8 +28,15 @@ demo: ## show the CPU and a second device working at the same time, from C++ and
 	fi; \
 	build/dev/bin/demo && PYTHONPATH=build/dev/python .venv/bin/python -m tandem run examples/cpu_and_gpu.py
 
-test: ## build, run all tests (the asynchronous ones under TSan too), check format and layers
-	@tools/run-tests dev python tsan checks
+test: ## build, run all tests, check format and layers
+	@tools/run-tests dev python checks
+
+test-long: ## all tests, with 100 rounds of kills, faults and soaks where `make test` has 5
+	@TANDEM_LONG_TESTS=1 tools/run-tests dev python checks
+
+fuzz: ## hostile calls, graphs, structures and files (MINUTES=5 in all, ARGS="fuzz_ops")
+	@$(MAKE) --no-print-directory build PRESET=dev TARGETS="tandem_python tandem_cli"
+	@TANDEM_PACKAGE=$(CURDIR)/build/dev/python .venv/bin/python tests/fuzz/run --minutes $(or $(MINUTES),5) $(ARGS)
 
 test-python: ## build, and run the tests of the Python package alone
 	@tools/run-tests python
