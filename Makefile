@@ -86,14 +86,17 @@ bench-loops: ## loops of data-dependent length and their gradients beside Tensor
 format: setup ## rewrite all C++ files with clang-format
 	@tools/check-format --fix
 
-check: setup ## check format and layers, change nothing
+check: setup ## check format, layers and the figures of the pages, change nothing
 	@tools/check-format
 	@tools/check-layers
+	@tools/check-pages
 
-docs: ## write docs/ops.md from the op table
-	@$(MAKE) --no-print-directory build PRESET=dev TARGETS=tandem_cli
+docs: ## write docs/ops.md from the op table, and the figures of the pages from docs/facts
+	@$(MAKE) --no-print-directory build PRESET=dev TARGETS="tandem_cli tandem_python"
 	@build/dev/bin/tandem ops --markdown > build/ops.md
 	@mv build/ops.md docs/ops.md
+	@PYTHONPATH=build/dev/python .venv/bin/python tools/name-facts
+	@tools/check-pages --write
 
 release: ## optimised build, installed under build/release/install
 	@$(MAKE) --no-print-directory build PRESET=release

@@ -109,11 +109,24 @@ def summarize(seconds):
 
 def coverage():
     """What there is of the names that TensorFlow's documents use, and of all names that are known."""
+    spaces, counts, others, table = coverage_counts()
+    for space, (here, of) in spaces.items():
+        print(f"{space:<48}{here:5} of {of}")
+    print(f"{'names that the guides of TensorFlow use':<48}{counts['there']:5} of {sum(counts.values())}")
+    for status, name, why in sorted(others):
+        print(f"  {status}: {name}{'. ' + why if why else ''}")
+    rest = ", ".join(f"{count} {status}" for status, count in table.items() if status != "there")
+    print(f"{'names of the table':<48}{table['there']:5}   {rest}: using one says so")
+    return 1 if counts["missing"] else 0
+
+
+def coverage_counts():
+    """({namespace: (there, of)}, counts by status, (status, name, reason) of what is not there, counts of the table)."""
     import tandem
     from tandem._generated.names import NAMES
     from tandem.checklist import NAMES as WANTED
 
-    counts, others = {"there": 0, "missing": 0, "later": 0, "out of scope": 0}, []
+    spaces, counts, others = {}, {"there": 0, "missing": 0, "later": 0, "out of scope": 0}, []
     for space, names in WANTED.items():
         here = 0
         for name in names.split():
@@ -122,17 +135,13 @@ def coverage():
             counts[status] += 1
             if status != "there":
                 others.append((status, f"{space}.{name}", why))
-        print(f"{space:<48}{here:5} of {len(names.split())}")
-    print(f"{'names that the guides of TensorFlow use':<48}{counts['there']:5} of {sum(counts.values())}")
-    for status, name, why in sorted(others):
-        print(f"  {status}: {name}{'. ' + why if why else ''}")
-    unlisted = {status: 0 for status in ("absent", "later", "out of scope")}
+        spaces[space] = here, len(names.split())
+    table = {status: 0 for status in ("absent", "later", "out of scope")}
     for place in NAMES.values():
         if place[0] == "":
-            unlisted[place[1]] += 1
-    rest = ", ".join(f"{count} {status}" for status, count in unlisted.items())
-    print(f"{'names of the table':<48}{len(NAMES) - sum(unlisted.values()):5}   {rest}: using one says so")
-    return 1 if counts["missing"] else 0
+            table[place[1]] += 1
+    table["there"] = len(NAMES) - sum(table.values())
+    return spaces, counts, others, table
 
 
 def _status(tandem, dotted):

@@ -1,9 +1,12 @@
 """Names, namespaces, errors, devices, modules."""
 
 import importlib
+import json
 import pickle
+import types
 
 import pytest
+from conftest import ROOT
 
 import tandem as tf
 
@@ -40,6 +43,15 @@ def test_absent_functions_say_so():
         tf.lite.TFLiteConverter.from_keras_model(None)
     assert not hasattr(tf.lite.TFLiteConverter, "from_saved_model")
     assert not isinstance(3, tf.linalg.LinearOperatorDiag)
+
+
+def test_the_figures_of_the_page_are_those_of_the_command():
+    """docs/compatibility.md is written from these facts (tools/check-pages)."""
+    path = ROOT / "tools/name-facts"
+    facts = types.ModuleType("name_facts")
+    facts.__file__ = str(path)
+    exec(compile(path.read_text(), path, "exec"), vars(facts))
+    assert json.loads((ROOT / "docs/facts/names.json").read_text())["rows"] == facts.rows(), "run: make docs"
 
 
 def test_coverage_tells_missing_names_from_those_out_of_scope(capsys):

@@ -4,6 +4,8 @@ A folder has too few passes below WANTED; a regression is a failure that is not 
 """
 
 import collections
+import datetime
+import json
 
 import expectations
 
@@ -46,14 +48,37 @@ def judge(path, results, expected):
     return count, failures
 
 
-def report(tensorflow, results, known, broken, messages):
-    """Prints failures and the table; whether all is well."""
-    folders, failures, all_of_them = collections.defaultdict(Count), {}, Count()
+def by_folder(tensorflow, results):
+    """({folder: Count}, Count of all, {failed test: message})."""
+    folders, failures, in_all = collections.defaultdict(Count), {}, Count()
     for path, expected in tensorflow.items():
         count, failed = judge(path, results.get(path, {}), expected)
         folders[expectations.folder_of(path)].add(count)
-        all_of_them.add(count)
+        in_all.add(count)
         failures.update(failed)
+    return folders, in_all, failures
+
+
+def keep_facts(tensorflow, results, machine):
+    """Writes the counts of a whole run to docs/facts/keras-tests.json, which tools/check-pages puts into the pages."""
+    folders, in_all, _ = by_folder(tensorflow, results)
+    rows = [
+        dict(folder=name, passed=c.passed, of=c.expected, apart_passed=c.apart_passed, apart=c.apart_expected)
+        for name, c in [*sorted(folders.items()), ("in all", in_all)]
+    ]
+    facts = {
+        "command": "make test-keras",
+        "date": datetime.date.today().isoformat(),
+        "with": expectations.VERSIONS,
+        "machine": machine,
+        "rows": rows,
+    }
+    (expectations.ROOT / "docs/facts/keras-tests.json").write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def report(tensorflow, results, known, broken, messages):
+    """Prints failures and the table; whether all is well."""
+    folders, all_of_them, failures = by_folder(tensorflow, results)
     passed = {f"{path}::{t}" for path, tests in results.items() for t, (outcome, _) in tests.items() if outcome == "passed"}
     new, low = sorted(set(failures) - known), sorted(f for f, count in folders.items() if count.share < WANTED)
 
