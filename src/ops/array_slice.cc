@@ -4,6 +4,7 @@
 #include "op/emitter.h"
 #include "ops/array_common.h"
 #include "ops/strided_slice.h"
+#include "tandem/error.h"
 #include "tandem/ops.h"
 
 namespace tandem {
@@ -218,6 +219,11 @@ Tensor index(const Tensor& x, const std::vector<Index>& entries) {
   StridedSliceAttrs a;
   Ints begin, end, strides;
   bool dynamic = false;
+  if (entries.size() > kMaxSliceEntries) {
+    throw InvalidArgumentError(
+        fmt::format("StridedSlice: at most {} entries are supported in an index, got {}.",
+                    kMaxSliceEntries, entries.size()));
+  }
   for (size_t i = 0; i < entries.size(); ++i) {
     const Index& e = entries[i];
     const int64_t b = int64_t{1} << i;

@@ -98,8 +98,9 @@ std::optional<SliceBox> resolve_slice(const Shape& input, const SliceSpec& spec,
   const auto begin = partial_ints(*spec.begin), end = partial_ints(*spec.end),
              stride = partial_ints(*spec.strides);
   if (!input.has_rank() || !begin || !end || !stride) return std::nullopt;
-  if (begin->size() > 32)
-    bad(op, "at most 32 entries are supported, got {}", begin->size());
+  if (begin->size() > kMaxSliceEntries) {
+    bad(op, "at most {} entries are supported, got {}", kMaxSliceEntries, begin->size());
+  }
   const Dense d = spread(input, *begin, *end, *stride, spec.attrs, op);
   SliceBox box;
   for (int i = 0; i < input.rank(); ++i) {

@@ -10,6 +10,9 @@
 
 namespace tandem {
 
+/// Entries of an index: the masks have a bit for each.
+inline constexpr size_t kMaxSliceEntries = 32;
+
 /// Elements begin[d], begin[d] + stride[d], … (size[d] of them) of each input dimension
 /// d. Sizes may be kUnknownDim while tracing, and so may begin and stride be
 /// kUnknownValue.

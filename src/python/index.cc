@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "op/emitter.h"
+#include "ops/strided_slice.h"
 #include "python/convert.h"
 #include "python/errors.h"
 #include "python/execute.h"
@@ -14,6 +15,7 @@
 #include "python/operators.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
+#include "tandem/error.h"
 #include "tandem/ops/array.h"
 #include "tandem/ops/elementwise.h"
 #include "tandem/ops/indexing.h"
@@ -77,6 +79,11 @@ Tensor take_row(const Tensor& x, Tensor index, int64_t axis) {
 class Spec {
  public:
   void add(PyObject* item) {
+    if (begin_.size() == kMaxSliceEntries) {
+      throw InvalidArgumentError(
+          fmt::format("StridedSlice: at most {} entries are supported in an index.",
+                      kMaxSliceEntries));
+    }
     const int64_t bit = int64_t{1} << begin_.size();
     if (item == Py_Ellipsis) {
       attrs_.ellipsis_mask |= bit;

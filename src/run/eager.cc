@@ -324,11 +324,11 @@ class Call {
   void enqueue(Sink& sink) {
     Device& device = *plan_->device;
     Stream& stream = device.compute();
+    stream.make_room();
     auto call = std::make_unique<AsyncCall>();
     call->plan = plan_;
     call->team = device.team();
     if (recorder::enabled()) call->site = recorder::site();
-    uint32_t written = 0;  // variables
     std::vector<void*> in(inputs_.size());
     fill_input_pointers(in.data());
     wait_for_inputs(device);
@@ -340,7 +340,6 @@ class Call {
       }
       const TensorImpl& t = def.resource ? *variable_->value.impl() : *inputs_[i];
       call->inputs.push_back(t.buffer);
-      if (def.writes) written |= 1u << i;
     }
     std::vector<Tensor> outputs;
     for (const CallPlan::Output& o : plan_->outputs) {
@@ -366,7 +365,7 @@ class Call {
         });
     for (size_t i = 0; i < used.size(); ++i) {
       if (!used[i]) continue;
-      if (written & 1u << i) {
+      if (op_.input_def(static_cast<int>(i)).writes) {
         used[i]->set_ready(done);
       } else {
         used[i]->add_use(done);

@@ -202,8 +202,8 @@ void Tape::push(Node node, std::span<const TensorArg> inputs,
                 std::span<const Tensor> outputs, uint32_t keep_inputs,
                 uint32_t keep_outputs) {
   node.first = static_cast<uint32_t>(entries_.size());
-  node.num_inputs = static_cast<uint16_t>(inputs.size());
-  node.num_outputs = static_cast<uint16_t>(outputs.size());
+  node.num_inputs = static_cast<uint32_t>(inputs.size());
+  node.num_outputs = static_cast<uint32_t>(outputs.size());
   const auto keep = [](uint32_t mask, size_t i) {
     return (mask >> std::min<size_t>(i, 31) & 1u) != 0;
   };

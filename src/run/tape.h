@@ -150,8 +150,8 @@ class Tape {
     Ref<CallPlan> plan;  // null for custom
     std::shared_ptr<SelectiveBackward> custom;
     uint32_t first = 0;  // into entries_: inputs, then outputs
-    uint16_t num_inputs = 0;
-    uint16_t num_outputs = 0;
+    uint32_t num_inputs = 0;
+    uint32_t num_outputs = 0;
   };
   void watch_accessed(std::span<const TensorArg> inputs);
   bool any_watched(std::span<const TensorArg> inputs) const;
