@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include "base/flags.h"
 #include "base/log.h"
+#include "base/trusted_files.h"
 
 namespace tandem {
 namespace {
@@ -54,9 +57,21 @@ std::vector<fs::path> candidates() {
   return found;
 }
 
+/// Who installed libtandem itself may install plugins, too.
+std::optional<uid_t> owner_of_library() {
+  Dl_info self;
+  struct stat s{};
+  if (!dladdr(reinterpret_cast<const void*>(&load_plugins), &self) || !self.dli_fname)
+    return {};
+  if (stat(self.dli_fname, &s)) return {};
+  return s.st_uid;
+}
+
 /// Fills in `plugin`; returns what is wrong with the library, or nothing.
 std::string load(const fs::path& file, Plugin& plugin) {
   plugin.path = file.string();
+  const std::string doubt = reason_to_distrust(plugin.path, owner_of_library());
+  if (!doubt.empty()) return "is not loaded, as others could have written it: " + doubt;
   plugin.library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!plugin.library) {
     const char* why = dlerror();

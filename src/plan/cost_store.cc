@@ -1,16 +1,21 @@
 #include "plan/cost_store.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <unordered_map>
 
+#include <cblas.h>
 #include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
+#include <sched.h>
 #include <sqlite3.h>
 
-#include "base/flags.h"
 #include "base/log.h"
+#include "base/trusted_files.h"
 #include "device/measured_with.h"
 #include "tandem/precision.h"
 
@@ -18,23 +23,53 @@ namespace tandem {
 
 namespace {
 
+// Version 1 had keys and times only; such a file is emptied.
+constexpr int kVersion = 2;
 constexpr const char* kSchema =
-    "CREATE TABLE IF NOT EXISTS costs (key TEXT PRIMARY KEY, us REAL NOT NULL)"
-    " WITHOUT ROWID;";
+    "CREATE TABLE IF NOT EXISTS times (key TEXT PRIMARY KEY, us REAL NOT NULL, spread "
+    "REAL NOT NULL,"
+    " runs INTEGER NOT NULL, busy INTEGER NOT NULL, cores INTEGER NOT NULL, hour INTEGER "
+    "NOT NULL,"
+    " versions TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX IF NOT EXISTS times_by_age ON times (hour);";
+constexpr const char* kSelect =
+    "SELECT us, spread, runs, busy, cores, hour, versions FROM times WHERE key = ?1";
+constexpr const char* kInsert =
+    "INSERT OR REPLACE INTO times VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+constexpr const char* kForget =
+    "DELETE FROM times WHERE key IN (SELECT key FROM times ORDER BY hour LIMIT"
+    " MAX(0, (SELECT COUNT(*) FROM times) - {}))";
+// Rows are counted once in so many insertions.
+constexpr int kInsertionsPerCount = 256;
 
 std::string default_path() {
-  const char* given = std::getenv("TANDEM_COST_STORE");
-  if (given) return std::string(given) == "off" ? std::string() : std::string(given);
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string folder = cache && *cache ? cache
-                       : home          ? std::string(home) + "/.cache"
-                                       : "";
-  if (folder.empty()) return {};
-  folder += "/tandem";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  return error ? std::string() : folder + "/costs.sqlite";
+  if (const char* given = std::getenv("TANDEM_COST_STORE")) {
+    return std::string(given) == "off" ? std::string() : std::string(given);
+  }
+  const std::string folder = cache_folder();
+  return make_cache_folder(folder) ? folder + "/costs.sqlite" : std::string();
+}
+
+int64_t hours_now() {
+  using namespace std::chrono;
+  return duration_cast<hours>(system_clock::now().time_since_epoch()).count();
+}
+
+int cores_now() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set)) return 0;
+  return CPU_COUNT(&set);
+}
+
+/// What a time of the host depends on beside its key; a key of another device has its
+/// driver's and libraries' versions.
+const std::string& versions_now() {
+  static const std::string text = [] {
+    const dnnl_version_t* dnnl = dnnl_version();
+    return fmt::format("tandem {}, oneDNN {}.{}.{}, {}", TANDEM_VERSION, dnnl->major,
+                       dnnl->minor, dnnl->patch, openblas_get_config());
+  }();
+  return text;
 }
 
 // The processor's model: costs of one do not hold on another.
@@ -56,10 +91,42 @@ const std::string& machine_name() {
 
 struct CostStore::State {
   std::mutex mutex;
-  std::unordered_map<std::string, double> known;
+  std::unordered_map<std::string, Row> known;
   sqlite3* db = nullptr;
   sqlite3_stmt* select = nullptr;
   sqlite3_stmt* insert = nullptr;
+  int insertions = 0;
+  int checks = kChecks;
+
+  bool open(const std::string& path) {
+    return sqlite3_open(path.c_str(), &db) == SQLITE_OK &&
+           sqlite3_busy_timeout(db, 200) == SQLITE_OK &&
+           run("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;") && is_ours() &&
+           run(kSchema) &&
+           sqlite3_prepare_v2(db, kSelect, -1, &select, nullptr) == SQLITE_OK &&
+           sqlite3_prepare_v2(db, kInsert, -1, &insert, nullptr) == SQLITE_OK;
+  }
+
+  bool run(const std::string& text) {
+    return sqlite3_exec(db, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+  }
+
+  int64_t number(const char* query) {
+    sqlite3_stmt* q = nullptr;
+    if (sqlite3_prepare_v2(db, query, -1, &q, nullptr) != SQLITE_OK) return -1;
+    const int64_t value = sqlite3_step(q) == SQLITE_ROW ? sqlite3_column_int64(q, 0) : -1;
+    sqlite3_finalize(q);
+    return value;
+  }
+
+  /// A new file, one of version 1, or one of this version; a newer one is left alone.
+  bool is_ours() {
+    const int64_t version = number("PRAGMA user_version");
+    if (version == kVersion) return true;
+    if (version != 0) return false;
+    return run("DROP TABLE IF EXISTS costs") &&
+           run(fmt::format("PRAGMA user_version={}", kVersion));
+  }
 
   void close() {
     sqlite3_finalize(select);
@@ -68,27 +135,74 @@ struct CostStore::State {
     select = insert = nullptr;
     db = nullptr;
   }
+
+  std::optional<Row> read(const std::string& key) {
+    if (!select) return std::nullopt;
+    sqlite3_bind_text(select, 1, key.data(), static_cast<int>(key.size()),
+                      SQLITE_TRANSIENT);
+    std::optional<Row> row;
+    if (sqlite3_step(select) == SQLITE_ROW) {
+      row.emplace();
+      row->time = {sqlite3_column_double(select, 0), sqlite3_column_double(select, 1),
+                   sqlite3_column_int(select, 2), sqlite3_column_int(select, 3) != 0};
+      row->cores = sqlite3_column_int(select, 4);
+      row->hour = sqlite3_column_int64(select, 5);
+      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(select, 6));
+      row->versions = text ? text : "";
+    }
+    sqlite3_reset(select);
+    return row;
+  }
+
+  void write(const std::string& key, const Row& row) {
+    if (!insert) return;
+    const auto text = [&](int at, const std::string& value) {
+      sqlite3_bind_text(insert, at, value.data(), static_cast<int>(value.size()),
+                        SQLITE_TRANSIENT);
+    };
+    text(1, key);
+    sqlite3_bind_double(insert, 2, row.time.us);
+    sqlite3_bind_double(insert, 3, row.time.spread);
+    sqlite3_bind_int(insert, 4, row.time.runs);
+    sqlite3_bind_int(insert, 5, row.time.busy);
+    sqlite3_bind_int(insert, 6, row.cores);
+    sqlite3_bind_int64(insert, 7, row.hour);
+    text(8, row.versions);
+    // Another process may hold the file; the next run measures again.
+    sqlite3_step(insert);
+    sqlite3_reset(insert);
+    if (insertions++ % kInsertionsPerCount == 0) run(fmt::format(kForget, kMostRows));
+  }
+
+  std::optional<Row> find(const std::string& key) {
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+    return read(key);
+  }
+
+  void keep(const std::string& key, const Row& row) {
+    if (known.size() >= static_cast<size_t>(kMostRows)) known.clear();
+    known[key] = row;
+  }
 };
 
 CostStore::CostStore(const std::string& path)
     : path_(path), state_(std::make_unique<State>()) {
   if (path.empty()) return;
+  std::error_code error;
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  if (is_on_network(folder.empty() ? "." : folder)) {
+    path_.clear();
+    return;
+  }
   State& s = *state_;
-  const bool opened =
-      sqlite3_open(path.c_str(), &s.db) == SQLITE_OK &&
-      sqlite3_busy_timeout(s.db, 200) == SQLITE_OK &&
-      sqlite3_exec(s.db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;", nullptr,
-                   nullptr, nullptr) == SQLITE_OK &&
-      sqlite3_exec(s.db, kSchema, nullptr, nullptr, nullptr) == SQLITE_OK &&
-      sqlite3_prepare_v2(s.db, "SELECT us FROM costs WHERE key = ?1", -1, &s.select,
-                         nullptr) == SQLITE_OK &&
-      sqlite3_prepare_v2(s.db, "INSERT OR REPLACE INTO costs VALUES (?1, ?2)", -1,
-                         &s.insert, nullptr) == SQLITE_OK;
-  if (opened) return;
+  std::string why =
+      std::filesystem::exists(path, error) ? reason_to_distrust(path) : std::string();
+  if (why.empty() && s.open(path)) return;
+  if (why.empty()) why = s.db ? sqlite3_errmsg(s.db) : "out of memory";
   logging::line(fmt::format(
       "The cost store {} cannot be used ({}); costs are kept in memory. Remove the file, "
       "or name another with TANDEM_COST_STORE.",
-      path, s.db ? sqlite3_errmsg(s.db) : "out of memory"));
+      path, why));
   s.close();
   path_.clear();
 }
@@ -101,30 +215,64 @@ CostStore& CostStore::get() {
   return *store;
 }
 
-std::optional<double> CostStore::find(const std::string& key) {
+std::optional<CostStore::Row> CostStore::row(const std::string& key) {
   std::lock_guard lock(state_->mutex);
-  const auto found = state_->known.find(key);
-  if (found != state_->known.end()) return found->second;
-  if (!state_->select) return std::nullopt;
-  sqlite3_stmt* q = state_->select;
-  sqlite3_bind_text(q, 1, key.data(), static_cast<int>(key.size()), SQLITE_TRANSIENT);
-  std::optional<double> us;
-  if (sqlite3_step(q) == SQLITE_ROW) us = sqlite3_column_double(q, 0);
-  sqlite3_reset(q);
-  if (us) state_->known[key] = *us;
-  return us;
+  return state_->find(key);
 }
 
-void CostStore::put(const std::string& key, double us) {
+void CostStore::put_row(const std::string& key, const Row& row) {
   std::lock_guard lock(state_->mutex);
-  state_->known[key] = us;
-  if (!state_->insert) return;
-  sqlite3_stmt* q = state_->insert;
-  sqlite3_bind_text(q, 1, key.data(), static_cast<int>(key.size()), SQLITE_TRANSIENT);
-  sqlite3_bind_double(q, 2, us);
-  // Another process may hold the file; the next run measures again.
-  sqlite3_step(q);
-  sqlite3_reset(q);
+  state_->keep(key, row);
+  state_->write(key, row);
+}
+
+int64_t CostStore::rows() {
+  std::lock_guard lock(state_->mutex);
+  if (!state_->db) return static_cast<int64_t>(state_->known.size());
+  return state_->number("SELECT COUNT(*) FROM times");
+}
+
+std::optional<double> CostStore::find(const std::string& key) {
+  std::lock_guard lock(state_->mutex);
+  const auto known = state_->known.find(key);
+  // What this process has measured or used holds as long as it runs: its plans agree with
+  // each other.
+  if (known != state_->known.end()) return known->second.time.us;
+  const std::optional<Row> row = state_->read(key);
+  if (!row || row->versions != versions_now() || row->cores != cores_now())
+    return std::nullopt;
+  const int64_t age = hours_now() - row->hour;
+  if (age < 0 || age > kDays * 24 || (row->time.busy && age >= kBusyHours))
+    return std::nullopt;
+  if (age >= 24 && state_->checks > 0) {
+    --state_->checks;
+    return std::nullopt;
+  }
+  state_->keep(key, *row);
+  return row->time.us;
+}
+
+void CostStore::put(const std::string& key, const MeasuredTime& measured) {
+  Row row{measured, hours_now(), cores_now(), versions_now()};
+  std::lock_guard lock(state_->mutex);
+  if (const std::optional<Row> before = state_->find(key);
+      before && before->versions == row.versions) {
+    const double apart =
+        std::max(before->time.us, measured.us) / std::min(before->time.us, measured.us) -
+        1;
+    // A time that was taken on a quiet machine is not replaced by one that was not, if
+    // they agree.
+    if (apart <= std::max({before->time.spread, measured.spread, 0.1})) {
+      row.time.runs = static_cast<int>(
+          std::min<int64_t>(int64_t{before->time.runs} + measured.runs, 1 << 20));
+      row.time.us = std::min(before->time.us, measured.us);
+      row.time.busy = measured.busy && before->time.busy;
+    } else {
+      state_->checks += kChecks;  // others may be wrong, too
+    }
+  }
+  state_->keep(key, row);
+  state_->write(key, row);
 }
 
 std::string cost_key(const Signature& s, const std::string& kernel) {

@@ -1,8 +1,10 @@
 // CostStore: measured times of kernels on this machine, kept on disk (SQLite) so that
-// each is measured once. Without a place to write, or with TANDEM_COST_STORE=off, it is
-// kept in memory only. One per process; any thread.
+// each is measured once. Without a place to write, on a file system of the network (where
+// SQLite's log does not work), or with TANDEM_COST_STORE=off, it is kept in memory only.
+// One per process; any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,10 +13,18 @@
 
 namespace tandem {
 
+/// What a few runs of a kernel took.
+struct MeasuredTime {
+  double us = 0;      // of the fastest run
+  double spread = 0;  // of the slowest over the fastest, less one
+  int runs = 0;
+  bool busy = false;  // others wanted the cores meanwhile
+};
+
 class CostStore {
  public:
-  /// Opens `path`; empty: memory only. A file that is damaged or cannot be opened is
-  /// reported once and not used.
+  /// Opens `path`; empty: memory only. A file that is damaged, that others could have
+  /// written, or that cannot be opened is reported once and not used.
   explicit CostStore(const std::string& path);
   CostStore(const CostStore&) = delete;
   CostStore& operator=(const CostStore&) = delete;
@@ -24,11 +34,35 @@ class CostStore {
   /// folder.
   static CostStore& get();
 
-  /// Microseconds of a kernel for a signature.
+  /// Microseconds of a kernel for a signature. Nothing where it is to be measured
+  /// (again): the row is of other libraries or cores, was taken more than kBusyHours ago
+  /// while the machine was busy, or was last confirmed more than kDays ago. Of rows that
+  /// no process has confirmed for a day, the first kChecks are measured again; each that
+  /// disagrees makes kChecks more be looked at.
   std::optional<double> find(const std::string& key);
-  void put(const std::string& key, double us);
+  /// A new measurement. A row that it agrees with, within both spreads, counts its runs
+  /// too; another is replaced.
+  void put(const std::string& key, const MeasuredTime& measured);
   /// Where it is kept; empty: in memory.
   const std::string& path() const { return path_; }
+
+  static constexpr int kDays = 14;
+  static constexpr int kBusyHours = 1;
+  static constexpr int kChecks = 4;
+  /// The rows of a file and of memory; the oldest go first.
+  static constexpr int kMostRows = 50'000;
+
+  struct Row {
+    MeasuredTime time;
+    int64_t hour = 0;  // since 1970, of the last measurement
+    int cores = 0;
+    std::string versions;
+  };
+  /// The row as it is kept, for tests and `tandem doctor`.
+  std::optional<Row> row(const std::string& key);
+  /// Keeps a row as it is given.
+  void put_row(const std::string& key, const Row& row);
+  int64_t rows();
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "op/kernel_fit.h"
 #include "op/uncaptured.h"
@@ -30,6 +31,7 @@ std::vector<const Kernel*> candidates(const Signature& s, Platform platform) {
   const Kernel* first = KernelRegistry::get().choose(s, platform);
   if (!first) return list;
   list.push_back(first);
+  if (first == &kernel_of_nothing()) return list;
   for (const Kernel* k : KernelRegistry::get().find(*s.op, platform)) {
     if (k != first && kernel_fits(*k, s)) list.push_back(k);
   }
@@ -88,40 +90,64 @@ double since_us(std::chrono::steady_clock::time_point begin) {
       .count();
 }
 
+// Times of the same work.
+class Runs {
+ public:
+  bool wanted(int most) const { return runs_ < most && sum_ < kEnoughUs; }
+  void add(double us, int launches) {
+    least_ = runs_ ? std::min(least_, us) : us;
+    most_ = std::max(most_, us);
+    sum_ += us * launches;
+    ++runs_;
+  }
+  MeasuredTime summary(bool busy) const {
+    return {least_, least_ > 0 ? most_ / least_ - 1 : 0, runs_, busy};
+  }
+
+ private:
+  double least_ = 0, most_ = 0, sum_ = 0;
+  int runs_ = 0;
+};
+
+// How often a thread of this process had to leave a core that it wanted to keep.
+long displacements() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nivcsw;
+}
+
 // Recorded work is timed as it will run: many launches in a row, without the host's part.
 // One launch tells how many are enough, and whether it can be the fastest at all: `best`
 // is what another candidate takes.
-double measure_native_us(const Kernel& kernel, const Prepared& prepared,
+MeasuredTime time_native(const Kernel& kernel, const Prepared& prepared,
                          const LaunchArgs& args, Device& device, double best) {
   constexpr int kMostLaunches = 32;
   constexpr double kHopeless = 4;
-  const auto run = [&](int launches, int runs) -> double {
+  const auto run = [&](int launches, int runs) -> MeasuredTime {
     const auto captured = device.compute().capture([&](const StreamContext& context) {
       LaunchArgs on = args;
       on.stream = &context;
       for (int i = 0; i < launches; ++i) kernel.launch(prepared, on);
     });
-    if (!captured) return 0;
+    if (!captured) return {};
     captured->launch().host_wait();
-    double least = 1e30, sum = 0;
-    for (int i = 0; i < runs && sum < kEnoughUs; ++i) {
+    Runs times;
+    while (times.wanted(runs)) {
       const auto begin = std::chrono::steady_clock::now();
       captured->launch().host_wait();
-      const double took = since_us(begin);
-      least = std::min(least, took / launches);
-      sum += took;
+      times.add(since_us(begin) / launches, launches);
     }
-    return least;
+    return times.summary(false);
   };
-  const double once = run(1, 2);
-  if (once == 0 || once > kHopeless * best) return once;
+  const MeasuredTime once = run(1, 2);
+  if (once.us == 0 || once.us > kHopeless * best) return once;
   const int launches =
-      static_cast<int>(std::clamp(kEnoughUs / kRuns / once, 1.0, 1.0 * kMostLaunches));
+      static_cast<int>(std::clamp(kEnoughUs / kRuns / once.us, 1.0, 1.0 * kMostLaunches));
   return run(launches, kRuns);
 }
 
-double measure_us(const Signature& s, const Kernel& kernel, const Prepared& prepared,
-                  TrialMemory& memory, double best) {
+MeasuredTime time_kernel(const Signature& s, const Kernel& kernel,
+                         const Prepared& prepared, TrialMemory& memory, double best) {
   Device& device = memory.device;
   const Ref<Buffer> scratch =
       allocate_for({"trial of kernels of", memory.op}, device, prepared.workspace_bytes);
@@ -129,7 +155,7 @@ double measure_us(const Signature& s, const Kernel& kernel, const Prepared& prep
   void* const workspace = prepared.workspace_bytes ? lease.address(scratch) : nullptr;
   const LaunchArgs args{memory.in.data(), memory.out.data(), workspace, nullptr};
   if (device.platform() != kHostPlatform) {
-    return measure_native_us(kernel, prepared, args, device, best);
+    return time_native(kernel, prepared, args, device, best);
   }
   // A share of the device's threads behaves like a smaller team.
   Team share(s.threads);
@@ -137,15 +163,14 @@ double measure_us(const Signature& s, const Kernel& kernel, const Prepared& prep
   Team* const team = whole ? device.team() : &share;
   CurrentTeam current(team);
   TeamToken token(team);
-  double least = 1e30, sum = 0;
-  for (int run = 0; run < kRuns && sum < kEnoughUs; ++run) {
+  const long displaced = displacements();
+  Runs times;
+  while (times.wanted(kRuns)) {
     const auto begin = std::chrono::steady_clock::now();
     kernel.launch(prepared, args);
-    const double took = since_us(begin);
-    least = std::min(least, took);
-    sum += took;
+    times.add(since_us(begin), 1);
   }
-  return least;
+  return times.summary(displacements() != displaced);
 }
 
 bool worth_measuring(const Signature& s, Device& device) {
@@ -170,9 +195,9 @@ std::optional<double> kernel_us(const Signature& s, Device& device, bool measure
   const std::string key = cost_key(s, kernel->id);
   if (const std::optional<double> us = CostStore::get().find(key)) return us;
   TrialMemory memory(s, device);
-  const double us = measure_us(s, *kernel, *kernel->prepare(s), memory, kNever);
-  CostStore::get().put(key, us);
-  return us;
+  const MeasuredTime time = time_kernel(s, *kernel, *kernel->prepare(s), memory, kNever);
+  CostStore::get().put(key, time);
+  return time.us;
 }
 
 namespace {
@@ -243,7 +268,9 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure,
         }
         trial.builds.get();  // compiling is not what is timed
         if (!memory) memory.emplace(s, device);
-        us = measure_us(s, *k, *trial.prepared, *memory, least);
+        const MeasuredTime time = time_kernel(s, *k, *trial.prepared, *memory, least);
+        CostStore::get().put(key, time);
+        us = time.us;
       } catch (const ResourceExhaustedError&) {
         // The program may still fit where one more copy of its tensors does not.
         memory.reset();
@@ -253,7 +280,6 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure,
         if (k == list.back() && timed.empty()) throw;
         continue;
       }
-      CostStore::get().put(key, *us);
     }
     least = std::min(least, *us);
     timed.push_back({*us, k, std::move(trial.prepared)});

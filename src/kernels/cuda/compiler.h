@@ -27,9 +27,6 @@ Binary compile(const std::string& name, const std::string& source, int arch);
 /// compile() will find it made already.
 bool is_compiled(const std::string& source, int arch);
 
-/// Where compiled programs are kept: TANDEM_CACHE_DIR, else the user's cache folder;
-/// empty: nowhere (TANDEM_CACHE_DIR set to nothing).
-std::string cache_folder();
 /// The file name of a program: changes with the text, the options and the compiler.
 std::string cache_name(const std::string& source, int arch);
 

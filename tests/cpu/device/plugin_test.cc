@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "device/runtime.h"
 #include "support/alone.h"
@@ -51,6 +52,24 @@ ALONE_TEST(Plugin, AnotherInterfaceVersion,
            {{"TANDEM_PLUGIN_PATH", TANDEM_FAKE_PLUGIN}, {"TANDEM_FAKE_PART", "abi"}}) {
   EXPECT_EQ(config::list_physical_devices().size(), 1u);
   EXPECT_TRUE(some_reason_has("was built for another version of Tandem"));
+}
+
+ALONE_TEST(Plugin, OneThatOthersMayWriteIsNotLoaded, {}) {
+  const fs::path folder =
+      fs::temp_directory_path() / ("tandem-plugin-" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  const fs::path plugin = folder / "libtandem_fake.so";
+  fs::copy_file(TANDEM_FAKE_PLUGIN, plugin, fs::copy_options::overwrite_existing);
+  fs::permissions(plugin, fs::perms::others_write, fs::perm_options::add);
+  setenv("TANDEM_PLUGIN_PATH", plugin.c_str(), 1);
+  const LoadedPlugins& loaded = load_plugins();
+  EXPECT_TRUE(std::none_of(loaded.plugins.begin(), loaded.plugins.end(),
+                           [&](const Plugin& p) { return p.path == plugin.string(); }));
+  EXPECT_TRUE(std::any_of(loaded.problems.begin(), loaded.problems.end(),
+                          [](const std::string& p) {
+                            return p.find("everybody may write") != std::string::npos;
+                          }));
+  fs::remove_all(folder);
 }
 
 ALONE_TEST(Plugin, NoDeviceFound,

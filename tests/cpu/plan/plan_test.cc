@@ -1,7 +1,10 @@
 // Plans of small graphs, by hand: order, places, kernels, memory, storing and loading.
 #include "plan/plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "device/runtime.h"
 #include "graph/trace.h"
@@ -207,7 +210,7 @@ TEST(CostStore, RemembersAcrossOpenings) {
   {
     CostStore store(path);
     EXPECT_FALSE(store.find("a").has_value());
-    store.put("a", 12.5);
+    store.put("a", {.us = 12.5, .spread = 0.1, .runs = 5});
     EXPECT_EQ(store.find("a"), 12.5);
   }
   {
@@ -218,6 +221,108 @@ TEST(CostStore, RemembersAcrossOpenings) {
   std::remove(path.c_str());
 }
 
+/// A store on disk of its own, opened anew for each question: as another process would
+/// ask.
+class Rows : public ::testing::Test {
+ protected:
+  Rows() {
+    remove();
+    CostStore store(path);
+    store.put("a", {.us = 10, .spread = 0.1, .runs = 5});
+    row = *store.row("a");
+  }
+  ~Rows() override { remove(); }
+
+  void remove() {
+    for (const char* end : {"", "-wal", "-shm"}) std::remove((path + end).c_str());
+  }
+  /// What another process finds when the row is `changed`.
+  std::optional<double> find(const CostStore::Row& changed) {
+    CostStore(path).put_row("a", changed);
+    return CostStore(path).find("a");
+  }
+
+  const std::string path =
+      ::testing::TempDir() + fmt::format("tandem_rows_{}.sqlite", getpid());
+  CostStore::Row row;
+};
+
+TEST_F(Rows, SayHowTheyWereMeasured) {
+  EXPECT_EQ(row.time.runs, 5);
+  EXPECT_EQ(row.time.spread, 0.1);
+  EXPECT_GT(row.cores, 0);
+  EXPECT_NE(row.versions.find("oneDNN"), std::string::npos) << row.versions;
+  EXPECT_EQ(find(row), 10);
+}
+
+TEST_F(Rows, OfOtherLibrariesCoresOrOldAreMeasuredAgain) {
+  CostStore::Row changed = row;
+  changed.versions = "oneDNN of yesterday";
+  EXPECT_FALSE(find(changed));
+  changed = row;
+  changed.cores += 1;
+  EXPECT_FALSE(find(changed));
+  changed = row;
+  changed.hour -= CostStore::kDays * 24 + 1;
+  EXPECT_FALSE(find(changed));
+  changed = row;
+  changed.hour += 48;  // the clock was wrong
+  EXPECT_FALSE(find(changed));
+}
+
+TEST_F(Rows, OfABusyMachineDoNotStay) {
+  CostStore::Row changed = row;
+  changed.time.busy = true;
+  EXPECT_EQ(find(changed), 10);
+  changed.hour -= CostStore::kBusyHours;
+  EXPECT_FALSE(find(changed));
+}
+
+TEST_F(Rows, AreReplacedWhereTheyDisagree) {
+  CostStore store(path);
+  store.put("a", {.us = 10.5, .spread = 0.1, .runs = 5});
+  EXPECT_EQ(store.row("a")->time.us, 10);
+  EXPECT_EQ(store.row("a")->time.runs, 10);
+  store.put("a", {.us = 30, .spread = 0.1, .runs = 5});
+  EXPECT_EQ(store.row("a")->time.us, 30);
+  EXPECT_EQ(store.row("a")->time.runs, 5);
+}
+
+TEST_F(Rows, AreLookedAtAgainAfterADay) {
+  row.hour -= 24;
+  {
+    CostStore store(path);
+    for (int i = 0; i < 20; ++i) store.put_row(fmt::format("b{}", i), row);
+  }
+  CostStore store(path);
+  const auto found = [&](int from, int to) {
+    int count = 0;
+    for (int i = from; i < to; ++i)
+      count += store.find(fmt::format("b{}", i)).has_value();
+    return count;
+  };
+  EXPECT_EQ(found(0, 10), 10 - CostStore::kChecks);
+  store.put("b0",
+            {.us = 10, .spread = 0.1, .runs = 5});  // agrees: the others are believed
+  EXPECT_EQ(found(10, 12), 2);
+  store.put("b1", {.us = 100, .spread = 0.1, .runs = 5});
+  EXPECT_EQ(found(12, 20), 8 - CostStore::kChecks);
+}
+
+TEST_F(Rows, AreBounded) {
+  CostStore store(path);
+  for (int i = 0; i < CostStore::kMostRows + 600; ++i)
+    store.put_row(fmt::format("c{}", i), row);
+  EXPECT_LE(store.rows(), CostStore::kMostRows + 256);
+}
+
+TEST_F(Rows, OfAFileThatOthersMayWriteAreNotUsed) {
+  chmod(path.c_str(), 0666);
+  CostStore store(path);
+  EXPECT_EQ(store.path(), "");
+  EXPECT_FALSE(store.find("a"));
+}
+
 TEST(CostStore, ADamagedFileIsNotUsed) {
   const std::string path = ::testing::TempDir() + "tandem_damaged_costs_test.sqlite";
   if (FILE* f = std::fopen(path.c_str(), "w")) {
@@ -226,7 +331,7 @@ TEST(CostStore, ADamagedFileIsNotUsed) {
   }
   CostStore store(path);
   EXPECT_EQ(store.path(), "");
-  store.put("a", 1.5);
+  store.put("a", {.us = 1.5, .runs = 5});
   EXPECT_EQ(store.find("a"), 1.5);
   std::remove(path.c_str());
 }

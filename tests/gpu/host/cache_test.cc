@@ -54,6 +54,17 @@ TEST_F(CacheTest, ABrokenFileIsCompiledAgain) {
   EXPECT_EQ(compile("f", kSource, 90).from, From::kCompiler);
   EXPECT_EQ(compile("f", kSource, 90).from, From::kDisk);
 }
+TEST_F(CacheTest, AFileThatOthersMayWriteIsCompiledAgain) {
+  compile("f", kSource, 90);
+  const fs::path file = folder / cache_name(kSource, 90);
+  const fs::perms others = fs::perms::others_write;
+  fs::permissions(file, others, fs::perm_options::add);
+  EXPECT_EQ(compile("f", kSource, 90).from, From::kCompiler);
+  EXPECT_EQ(compile("f", kSource, 90).from,
+            From::kDisk);  // a file of its own took its place
+  fs::permissions(file.parent_path(), others, fs::perm_options::add);
+  EXPECT_EQ(compile("f", kSource, 90).from, From::kCompiler);
+}
 TEST_F(CacheTest, AFolderThatCannotBeWrittenIsNoError) {
   setenv("TANDEM_CACHE_DIR", "/proc/no-such-folder", 1);
   EXPECT_EQ(compile("f", kSource, 90).from, From::kCompiler);
