@@ -109,7 +109,6 @@ target_link_libraries(
   INTERFACE fmt::fmt
             spdlog::spdlog
             nlohmann_json::nlohmann_json
-            hwloc::hwloc
             DNNL::dnnl
             # Before LAPACKE, so that its LAPACK is taken and not the reference one.
             OpenBLAS::OpenBLAS

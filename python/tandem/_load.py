@@ -10,7 +10,12 @@ longer than the gaps between kernels, and sleep then. A user's own OMP_WAIT_POLI
 
 import os
 
-import numpy  # noqa: F401
+from tandem import _processor
+
+if _processor.missing():
+    raise ImportError(_processor.missing())
+
+import numpy  # noqa: E402, F401
 
 _wanted = {"OPENBLAS_NUM_THREADS": "1"}
 if "OMP_WAIT_POLICY" not in os.environ and "GOMP_SPINCOUNT" not in os.environ:

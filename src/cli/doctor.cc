@@ -7,7 +7,6 @@
 #include <dnnl.h>
 #include <fmt/core.h>
 #include <gnu/libc-version.h>
-#include <hwloc.h>
 #include <unistd.h>
 
 #include "base/core_set.h"
@@ -52,9 +51,6 @@ void print_libraries() {
   fmt::print("  {:<10} {}.{}.{}\n", "oneDNN", dnnl->major, dnnl->minor, dnnl->patch);
   fmt::print("  {:<10} {}, kernels for {}\n", "OpenBLAS", openblas_get_config(),
              openblas_get_corename());
-  const unsigned hwloc = hwloc_get_api_version();
-  fmt::print("  {:<10} {}.{}.{}\n", "hwloc", hwloc >> 16, hwloc >> 8 & 0xff,
-             hwloc & 0xff);
   fmt::print("  {:<10} {}\n", "glibc", gnu_get_libc_version());
   for (const Plugin& p : load_plugins().plugins) {
     fmt::print("  {:<10} {}\n", "plugin", p.path);
@@ -99,13 +95,6 @@ void print_memory() {
 int doctor(const DoctorOptions& options) {
   fmt::print("tandem {}\n", TANDEM_VERSION);
   int problems = 0;
-#ifdef __x86_64__
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-    fmt::print(
-        "problem: this processor lacks AVX2 or FMA. Use a machine from 2013 or later.\n");
-    ++problems;
-  }
-#endif
   devices();
   print_libraries();
   print_backends();

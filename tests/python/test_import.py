@@ -1,6 +1,12 @@
 """What `import tandem` loads and starts: little, and nothing. Counted, not timed."""
 
 import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import PACKAGE
 
 # NumPy is loaded first: what it brings is its own.
 PROGRAM = """
@@ -21,6 +27,7 @@ OWN = {
     "tandem._generated.names",
     "tandem._load",
     "tandem._namespaces",
+    "tandem._processor",
     "tandem.framework",
     "tandem.framework.dtypes",
     "tandem.framework.errors",
@@ -41,6 +48,24 @@ def test_import_loads_little_and_starts_no_thread(run_python):
     result = outcome(run_python, "import tandem")
     assert set(result["files"]) - OWN == set()
     assert result["threads"] == 0
+
+
+def test_a_processor_without_avx2_is_told_what_it_lacks():
+    """Nehalem, emulated: a sentence and an exception or a status, no illegal instruction."""
+    emulator = shutil.which("qemu-x86_64")
+    if not emulator:
+        pytest.skip("qemu-x86_64 (Debian's qemu-user) is not installed")
+    nehalem = [emulator, "-cpu", "Nehalem"]
+    program = f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); import tandem"
+    python = subprocess.run([*nehalem, sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert python.returncode == 1, python.stderr
+    assert "ImportError: Tandem needs a processor with AVX2 and FMA" in python.stderr
+    assert "lacks: AVX2, FMA, BMI2" in python.stderr
+
+    command = PACKAGE.parent / "bin/tandem"
+    doctor = subprocess.run([*nehalem, command, "doctor"], capture_output=True, text=True, check=False)
+    assert doctor.returncode == 1, doctor.stderr
+    assert doctor.stderr.startswith("Tandem needs a processor with AVX2 and FMA")
 
 
 def test_no_other_package_is_loaded_before_it_is_used(run_python):
