@@ -12,6 +12,7 @@ import os
 import sys
 
 from tandem import _core
+from tandem._loading import alone, running_a_module
 from tandem.import_map import MappedImportlib, mapped_builtins
 
 VERSION = "3.15.1"
@@ -24,6 +25,11 @@ _EXTENDED = {
     "keras.src.backend.common.variables": ("tandem.keras_backend.kept_answers", "install_variables"),
     "keras.src.backend.tensorflow.rnn": ("tandem.keras_backend.recurrent", "install"),
     "keras.src.backend.tensorflow.trainer": ("tandem.keras_backend.trainer", "install"),
+    "keras.src.callbacks.backup_and_restore": ("tandem.keras_backend.backups", "install"),
+    "keras.src.callbacks.csv_logger": ("tandem.keras_backend.backups", "install_csv"),
+    "keras.src.legacy.saving.legacy_h5_format": ("tandem.keras_backend.saving", "install_h5"),
+    "keras.src.saving.file_editor": ("tandem.keras_backend.saving", "install_editor"),
+    "keras.src.saving.saving_lib": ("tandem.keras_backend.saving", "install_saving_lib"),
     "keras.src.trainers.data_adapters": ("tandem.keras_backend.adapters", "install"),
     "keras.src.tree.optree_impl": ("tandem.keras_backend.kept_answers", "install_tree"),
 }
@@ -39,6 +45,10 @@ class _Loader(importlib.abc.Loader):
         return self._inner.create_module(spec)
 
     def exec_module(self, module):
+        with running_a_module():
+            self._exec_module(module)
+
+    def _exec_module(self, module):
         module.__dict__["__builtins__"] = _BUILTINS
         self._inner.exec_module(module)
         if module.__name__ in _BY_NAME:
@@ -80,10 +90,15 @@ def _is_ours(module):
 
 def load():
     """The package keras on Tandem; loaded on first use."""
+    with alone():
+        return _load()
+
+
+def _load():
     loaded = sys.modules.get("keras")
     if loaded is not None:
         if _is_ours(loaded):
-            return loaded
+            return importlib.import_module("keras")  # waits for another thread that is importing it
         backend = getattr(getattr(loaded, "backend", None), "backend", lambda: "another")()
         raise ImportError(
             f"Keras is already loaded on the {backend} backend, and a process has only one Keras. Import it as "
@@ -125,7 +140,7 @@ def _find_old_names(module):
 
     def find(name):
         if not name.startswith("_"):
-            with contextlib.suppress(AttributeError, ModuleNotFoundError):
+            with alone(), contextlib.suppress(AttributeError, ModuleNotFoundError):
                 return getattr(importlib.import_module(module.__name__.replace("keras.", "keras._tf_keras.keras.", 1)), name)
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 

@@ -1,7 +1,6 @@
 #include "base/file.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -9,9 +8,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -46,70 +45,15 @@ ErrorCode code_of(int error) {
   }
 }
 
-/// A renamed file survives a power cut once its folder is on disk. Some file systems
-/// cannot do that for folders; they need not be told.
-void sync_folder(const std::string& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return;
-  fsync(fd);
-  close(fd);
-}
-
 }  // namespace
 
-void throw_file_error(int error, const std::string& doing, const std::string& path) {
+void throw_file_error(int error, const std::string& doing, const std::string& given) {
+  // Files that lie beside are named as they will be called.
+  std::string path = given;
+  for (size_t at; (at = path.find("/" + std::string(kAsideMark))) != path.npos;) {
+    path.erase(at, std::min(path.find('/', at + 1), path.size()) - at);
+  }
   throw_error(code_of(error), fmt::format("{}; {}: {}", path, doing, strerror(error)));
-}
-
-NewFile::NewFile(std::string path) : path_(std::move(path)) {
-  static std::atomic<uint64_t> number{0};
-  temporary_ = fmt::format("{}.tmp-{}-{}", path_, getpid(), ++number);
-  fd_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd_ < 0) throw_file_error(errno, "cannot be written", path_);
-}
-
-NewFile::~NewFile() {
-  if (fd_ < 0) return;
-  close(fd_);
-  unlink(temporary_.c_str());
-}
-
-void NewFile::write(const std::vector<std::string_view>& pieces) {
-  std::vector<iovec> parts;
-  for (std::string_view piece : pieces) {
-    if (piece.empty()) continue;
-    parts.push_back({const_cast<char*>(piece.data()), piece.size()});
-  }
-  constexpr size_t kMostParts = 1024;  // IOV_MAX of Linux
-  size_t first = 0;
-  while (first < parts.size()) {
-    const auto count = static_cast<int>(std::min(parts.size() - first, kMostParts));
-    const ssize_t done = writev(fd_, &parts[first], count);
-    if (done < 0) {
-      if (errno == EINTR) continue;
-      throw_file_error(errno, "cannot be written", path_);
-    }
-    auto left = static_cast<size_t>(done);
-    while (first < parts.size() && left >= parts[first].iov_len) {
-      left -= parts[first++].iov_len;
-    }
-    if (left > 0) {
-      parts[first].iov_base = static_cast<char*>(parts[first].iov_base) + left;
-      parts[first].iov_len -= left;
-    }
-  }
-}
-
-void NewFile::commit() {
-  if (fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
-    throw_file_error(errno, "cannot be brought to disk", path_);
-  }
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
-    throw_file_error(errno, "cannot be given its name", path_);
-  }
-  close(fd_);
-  fd_ = -1;
-  sync_folder(folder_of(path_));
 }
 
 OpenFile::OpenFile(const std::string& path) : path_(path) {
@@ -163,6 +107,35 @@ void make_folders(const std::string& path) {
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
+}
+
+std::string path_inside(const std::string& folder, const std::string& name,
+                        const std::string& where) {
+  namespace fs = std::filesystem;
+  const auto refuse = [&](const char* why) {
+    std::string shown = name;
+    std::ranges::replace(shown, '\0', '?');
+    throw InvalidArgumentError(
+        fmt::format("{}: the name '{}' leads out of the folder {}: {}. The file was not "
+                    "written by Tandem or was changed; do not load it.",
+                    where, shown, folder, why));
+  };
+  const fs::path relative(name);
+  if (name.empty()) refuse("it is empty");
+  if (name.find('\0') != std::string::npos) refuse("it has a zero byte");
+  if (relative.is_absolute()) refuse("it is absolute");
+  if (std::ranges::find(relative, fs::path("..")) != relative.end()) {
+    refuse("it has '..' in it");
+  }
+  const std::string path = folder + "/" + name;
+  std::error_code error;
+  const fs::path around = fs::weakly_canonical(folder, error);
+  const fs::path real = error ? fs::path() : fs::weakly_canonical(path, error);
+  const bool inside =
+      !error && std::ranges::mismatch(around, real).in1 == around.end() && real != around;
+  // weakly_canonical leaves a link that leads nowhere as it is.
+  if (!inside || fs::is_symlink(real, error)) refuse("a symbolic link leads elsewhere");
+  return path;
 }
 
 }  // namespace tandem

@@ -1,6 +1,5 @@
-// Files as Tandem writes and reads them: a new file appears under its name only when it
-// is complete, and errors have TensorFlow's classes with the path. A File belongs to one
-// thread; OpenFile may be read by many.
+// Files as Tandem reads them: errors have TensorFlow's classes with the path. Any thread;
+// an OpenFile may be read by many. base/new_file.h has those that are written.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +12,6 @@ namespace tandem {
 /// The error class that belongs to `errno` (NotFound, PermissionDenied, …), about `path`.
 [[noreturn]] void throw_file_error(int error, const std::string& doing,
                                    const std::string& path);
-
-/// A file being written. Until commit() its contents are under a temporary name in the
-/// same folder, which goes away when the object does.
-class NewFile {
- public:
-  explicit NewFile(std::string path);
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-  ~NewFile();
-
-  /// Writes the pieces one after the other with as few calls as possible.
-  void write(const std::vector<std::string_view>& pieces);
-  void write(std::string_view bytes) { write(std::vector{bytes}); }
-  /// Bytes to disk, then the name: a reader sees the old file or the whole new one.
-  void commit();
-
- private:
-  std::string path_, temporary_;
-  int fd_ = -1;
-};
 
 /// A file opened for reading at any offset.
 class OpenFile {
@@ -57,5 +36,13 @@ std::string read_whole_file(const std::string& path);
 void make_folders(const std::string& path);
 /// The folder part of a path; "." where there is none.
 std::string folder_of(const std::string& path);
+/// The path of what a file of `folder` names. Throws InvalidArgumentError, which says
+/// where the name stands, for a name that leads out of the folder: an absolute one, one
+/// with "..", or one that a symbolic link takes elsewhere. What it names need not exist.
+std::string path_inside(const std::string& folder, const std::string& name,
+                        const std::string& where);
+/// What a file is, by its first and last bytes: "a table in TensorFlow's own checkpoint
+/// format". Empty: there is no such file, or it is empty.
+std::string describe_file(const std::string& path);
 
 }  // namespace tandem

@@ -3,10 +3,13 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/file.h"
+#include "base/log.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -18,56 +21,78 @@ std::string_view bytes_of(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof(T)};
 }
 
+/// Bytes that a writer holds before it writes by itself.
+constexpr size_t kMostPending = 256 << 10;
+/// Bytes that a reader asks for before it has seen the ones before them.
+constexpr size_t kMostAtOnce = 1 << 20;
+
 }  // namespace
 
-FileHandle open_file(const std::string& path, const char* mode) {
-  FileHandle file(std::fopen(path.c_str(), mode));
-  struct stat info{};
-  if (file && fstat(fileno(file.get()), &info) == 0 && S_ISDIR(info.st_mode)) {
-    throw FailedPreconditionError(path + "; Is a directory");
-  }
-  if (file) return file;
-  const std::string message = fmt::format("{}; {}", path, std::strerror(errno));
-  if (errno == ENOENT) throw NotFoundError(message);
-  if (errno == EACCES || errno == EPERM) throw PermissionDeniedError(message);
-  throw UnknownError(message);
-}
-
-RecordWriter::RecordWriter(const std::string& path, bool append)
-    : path_(path), file_(open_file(path, append ? "ab" : "wb")) {}
-
-void RecordWriter::put(const void* data, size_t bytes) {
-  if (std::fwrite(data, 1, bytes, file_.get()) != bytes) {
-    throw ResourceExhaustedError(
-        fmt::format("{}: could not write; {}", path_, std::strerror(errno)));
-  }
-}
-
-void RecordWriter::write(std::string_view record) {
-  if (!file_) throw FailedPreconditionError("Writer is closed: " + path_);
+void append_record(std::string& to, std::string_view record) {
   const uint64_t length = record.size();
   const uint32_t length_crc = masked_crc32c(bytes_of(length));
   const uint32_t data_crc = masked_crc32c(record);
-  put(&length, sizeof(length));
-  put(&length_crc, sizeof(length_crc));
-  put(record.data(), record.size());
-  put(&data_crc, sizeof(data_crc));
+  to.append(bytes_of(length)).append(bytes_of(length_crc));
+  to.append(record).append(bytes_of(data_crc));
+}
+
+RecordWriter::RecordWriter(const std::string& path, bool exclusive) : path_(path) {
+  fd_ = ::open(path.c_str(),
+               O_WRONLY | O_CREAT | O_CLOEXEC | (exclusive ? O_EXCL : O_TRUNC), 0666);
+  if (fd_ < 0) throw_file_error(errno, "cannot be written", path);
+}
+
+RecordWriter::~RecordWriter() {
+  if (fd_ < 0) return;
+  try {
+    flush();
+  } catch (const Error& e) {
+    logging::warn(e.what());
+  }
+  ::close(fd_);
+}
+
+void RecordWriter::write(std::string_view record) {
+  if (fd_ < 0) throw FailedPreconditionError("Writer is closed: " + path_);
+  if (pending_.size() >= kMostPending) flush();
+  append_record(pending_, record);
 }
 
 void RecordWriter::flush() {
-  if (file_) std::fflush(file_.get());
+  if (fd_ < 0) return;
+  size_t done = 0;
+  while (done < pending_.size()) {
+    const ssize_t n = ::write(fd_, pending_.data() + done, pending_.size() - done);
+    if (n >= 0) {
+      done += static_cast<size_t>(n);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    const int error = errno;
+    // Half a record would hide those that come after it. A pipe keeps what it has got.
+    if (ftruncate(fd_, static_cast<off_t>(written_)) == 0) {
+      (void)lseek(fd_, static_cast<off_t>(written_), SEEK_SET);
+    } else {
+      written_ += done;
+      pending_.erase(0, done);
+    }
+    throw_file_error(error,
+                     fmt::format("cannot be written, {} bytes wait for the next flush",
+                                 pending_.size()),
+                     path_);
+  }
+  written_ += done;
+  pending_.clear();
 }
 
 void RecordWriter::close() {
-  if (file_ && std::fflush(file_.get()) != 0) {
-    throw ResourceExhaustedError(
-        fmt::format("{}: could not write; {}", path_, std::strerror(errno)));
-  }
-  file_.reset();
+  flush();
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
 }
 
-RecordReader::RecordReader(const std::string& path)
-    : path_(path), file_(open_file(path, "rb")) {}
+RecordReader::RecordReader(const std::string& path, Compression compression)
+    : path_(path), source_(open_bytes(path, compression)) {}
 
 void RecordReader::fail(const char* what) const {
   throw DataLossError(fmt::format("{} at {} of {}", what, offset_, path_));
@@ -78,7 +103,7 @@ bool RecordReader::read(std::string& record) {
     uint64_t length;
     uint32_t crc;
   } __attribute__((packed)) head;
-  const size_t got = std::fread(&head, 1, sizeof(head), file_.get());
+  const size_t got = source_->read(&head, sizeof(head));
   if (got == 0) return false;
   if (got != sizeof(head)) fail("truncated record");
   const uint64_t length = head.length;
@@ -87,16 +112,12 @@ bool RecordReader::read(std::string& record) {
   record.clear();
   while (record.size() < length) {
     const size_t at = record.size();
-    const size_t part = std::min<uint64_t>(length - at, 64u << 20);
+    const size_t part = std::min<uint64_t>(length - at, kMostAtOnce);
     record.resize(at + part);
-    if (std::fread(record.data() + at, 1, part, file_.get()) != part) {
-      fail("truncated record");
-    }
+    if (source_->read(record.data() + at, part) != part) fail("truncated record");
   }
   uint32_t crc = 0;
-  if (std::fread(&crc, 1, sizeof(crc), file_.get()) != sizeof(crc)) {
-    fail("truncated record");
-  }
+  if (source_->read(&crc, sizeof(crc)) != sizeof(crc)) fail("truncated record");
   if (masked_crc32c(record) != crc) fail("corrupted record");
   offset_ += static_cast<int64_t>(sizeof(head) + length + sizeof(crc));
   return true;

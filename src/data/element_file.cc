@@ -2,6 +2,9 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
+
+#include "base/file.h"
 #include "data/stack.h"
 #include "data/stages.h"
 #include "device/runtime.h"
@@ -12,6 +15,7 @@ namespace tandem::data {
 namespace {
 
 constexpr std::string_view kFormat = "tandem elements 1";
+constexpr size_t kMostPending = 1 << 20;
 
 template <class T>
 void put(std::string& to, T value) {
@@ -27,6 +31,7 @@ class Bytes {
     bytes_.remove_prefix(n);
     return part;
   }
+  uint64_t size() const { return bytes_.size(); }
   template <class T>
   T number() {
     T value;
@@ -59,12 +64,30 @@ void encode(const Tensor& given, std::string& to) {
   }
 }
 
+/// The bytes come from a file that anybody may have written: nothing is allocated that
+/// they cannot fill.
 Tensor decode(Bytes& from) {
   const DType dtype = dtype_from_name(from.take(from.number<uint8_t>()));
-  Shape shape;
-  for (int rank = from.number<uint8_t>(); rank > 0; --rank) {
-    shape.push_back(from.number<int64_t>());
+  if (dtype == DType::kVariant || dtype == DType::kResource) {
+    throw DataLossError("An element in a file has a component that none can have.");
   }
+  const size_t least = dtype == DType::kString ? sizeof(uint64_t) : dtype_size(dtype);
+  const uint64_t most = from.size() / least;
+  Shape shape;
+  uint64_t n = 1, nonzero = 1;
+  for (int rank = from.number<uint8_t>(); rank > 0; --rank) {
+    const auto d = from.number<int64_t>();
+    // Of an empty tensor, too, the other sizes must be such that they can be multiplied.
+    constexpr uint64_t kMostElements = uint64_t{1} << 48;
+    const auto size = static_cast<uint64_t>(d);
+    if (d < 0 || (d > 0 && size > kMostElements / nonzero)) {
+      throw DataLossError("An element in a file has a size that none can have.");
+    }
+    n *= size;
+    if (d > 0) nonzero *= size;
+    shape.push_back(d);
+  }
+  if (n > most) throw DataLossError("An element in a file is cut off.");
   const Tensor t = make_tensor(Runtime::get().cpu(), dtype, shape);
   if (dtype != DType::kString) {
     const std::string_view bytes = from.take(t.impl()->bytes());
@@ -85,12 +108,24 @@ class ElementFileStage final : public Stage {
   int64_t cardinality() const override { return count_; }
   std::unique_ptr<Cursor> open(const Context& context) const override {
     struct Reading final : Cursor {
-      Reading(const Context& c, const std::string& path)
-          : Cursor(c, "Load"), reader(path) {}
-      bool advance(Element& out) override { return reader.read(out); }
+      Reading(const Context& c, const std::string& path, std::vector<Component> of,
+              int64_t elements)
+          : Cursor(c, "Load"), reader(path, std::move(of)), count(elements) {}
+      bool advance(Element& out) override {
+        const bool found = reader.read(out);
+        // What follows may rely on the number that the description gives.
+        if (count >= 0 &&
+            (found ? reader.elements() > count : reader.elements() < count)) {
+          throw DataLossError(fmt::format(
+              "{}: {} elements were read, and the description of the dataset says {}.",
+              reader.path(), reader.elements(), count));
+        }
+        return found;
+      }
       ElementFileReader reader;
+      const int64_t count;
     };
-    return std::make_unique<Reading>(context, path_);
+    return std::make_unique<Reading>(context, path_, components(), count_);
   }
   StagePtr substitute(const Substitution&) const override { return shared_from_this(); }
 
@@ -107,38 +142,24 @@ class FileCacheStage final : public Stage {
         file_(std::move(file)) {}
   int64_t cardinality() const override { return input_->cardinality(); }
   std::unique_ptr<Cursor> open(const Context& context) const override {
-    // Written beside its name and renamed when it is complete.
     struct Writing final : Cursor {
-      Writing(const Context& c, std::unique_ptr<Cursor> from, std::string path)
-          : Cursor(c, "Cache"),
-            input(std::move(from)),
-            part(path + ".part"),
-            target(std::move(path)),
-            writer(part) {}
-      ~Writing() override {
-        if (!done) std::remove(part.c_str());
-      }
+      Writing(const Context& c, std::unique_ptr<Cursor> from, const std::string& path)
+          : Cursor(c, "Cache"), input(std::move(from)), writer(path) {}
       bool advance(Element& out) override {
         if (input->next(out)) {
           writer.write(out);
           return true;
         }
         writer.close();
-        if (std::rename(part.c_str(), target.c_str()) != 0) {
-          throw UnknownError("cache: could not rename " + part + " to " + target);
-        }
-        done = true;
         return false;
       }
       const std::unique_ptr<Cursor> input;
-      const std::string part, target;
       ElementFileWriter writer;
-      bool done = false;
     };
     const std::string path = file_ + ".index";
     if (FILE* found = std::fopen(path.c_str(), "rb")) {
       std::fclose(found);
-      return make_element_file(path, components(), cardinality())->open(context);
+      return make_element_file(path, components(), kUnknown)->open(context);
     }
     return std::make_unique<Writing>(context, input_->open(context), path);
   }
@@ -167,19 +188,67 @@ Element decode_element(std::string_view bytes) {
   return element;
 }
 
-ElementFileWriter::ElementFileWriter(const std::string& path) : records_(path) {
-  records_.write(kFormat);
+ElementFileWriter::ElementFileWriter(const std::string& path) : file_(path) {
+  append_record(pending_, kFormat);
 }
 
-ElementFileReader::ElementFileReader(const std::string& path) : records_(path) {
-  if (!records_.read(record_) || record_ != kFormat) {
-    throw DataLossError(path + " is not a file of elements, or one of another version.");
+void ElementFileWriter::write(const Element& element) {
+  append_record(pending_, encode_element(element));
+  ++elements_;
+  if (pending_.size() >= kMostPending) flush();
+}
+
+void ElementFileWriter::flush() {
+  file_.write(pending_);
+  pending_.clear();
+}
+
+void ElementFileWriter::close() {
+  flush();
+  file_.commit();
+}
+
+ElementFileReader::ElementFileReader(const std::string& path,
+                                     std::vector<Component> components)
+    : path_(path), components_(std::move(components)), records_(path) {
+  bool ours = false;
+  try {
+    ours = records_.read(record_) && record_ == kFormat;
+  } catch (const DataLossError&) {
+    // Said below, with what it is instead.
   }
+  if (ours) return;
+  const std::string kind = describe_file(path);
+  throw DataLossError(fmt::format(
+      "{} is not a file of elements, or one of another version: it is {}. Remove it to "
+      "have it written anew.",
+      path, kind.empty() ? "empty" : kind));
 }
 
 bool ElementFileReader::read(Element& element) {
   if (!records_.read(record_)) return false;
-  element = decode_element(record_);
+  const auto damaged = [&](std::string_view what) {
+    throw DataLossError(fmt::format("{}: element {}: {}", path_, number_, what));
+  };
+  try {
+    element = decode_element(record_);
+  } catch (const Error& e) {
+    damaged(e.what());
+  }
+  if (element.size() != components_.size()) {
+    damaged(fmt::format("it has {} components, and {} are wanted", element.size(),
+                        components_.size()));
+  }
+  for (size_t i = 0; i < components_.size(); ++i) {
+    const Component& wanted = components_[i];
+    if (element[i].dtype() != wanted.dtype ||
+        !wanted.shape.compatible_with(element[i].shape())) {
+      damaged(fmt::format("component {} is {} of shape {}, and {} of shape {} is wanted",
+                          i, dtype_name(element[i].dtype()), element[i].shape().str(),
+                          dtype_name(wanted.dtype), wanted.shape.str()));
+    }
+  }
+  ++number_;
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/new_file.h"
 #include "base/record_file.h"
 #include "data/stage.h"
 
@@ -15,24 +16,36 @@ std::string encode_element(const Element& element);
 /// Throws DataLossError when the bytes are not those of an element.
 Element decode_element(std::string_view bytes);
 
+/// The file appears under its name when it is closed.
 class ElementFileWriter {
  public:
   explicit ElementFileWriter(const std::string& path);
-  void write(const Element& element) { records_.write(encode_element(element)); }
-  void close() { records_.close(); }
+  void write(const Element& element);
+  void close();
+  int64_t elements() const { return elements_; }
 
  private:
-  RecordWriter records_;
+  void flush();
+  NewFile file_;
+  std::string pending_;
+  int64_t elements_ = 0;
 };
 
 class ElementFileReader {
  public:
-  explicit ElementFileReader(const std::string& path);
+  ElementFileReader(const std::string& path, std::vector<Component> components);
+  /// Throws DataLossError for an element that is not of the components.
   bool read(Element& element);
+  const std::string& path() const { return path_; }
+  /// How many were read.
+  int64_t elements() const { return number_; }
 
  private:
+  const std::string path_;
+  const std::vector<Component> components_;
   RecordReader records_;
   std::string record_;
+  int64_t number_ = 0;
 };
 
 /// The elements of a file, in order.

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/crc32c.h"
+#include "base/file.h"
 #include "io/checkpoint_format.h"
 #include "tandem/error.h"
 #include "tensor/tensor_impl.h"
@@ -80,8 +82,16 @@ std::string to_bytes(const Index& index) {
 }
 
 Index index_from_bytes(std::string_view bytes, const std::string& path) {
-  if (bytes.size() < kIndexPrefix) damaged(path, "the head is missing");
-  if (!bytes.starts_with(kIndexMagic)) damaged(path, "it does not begin as one");
+  if (bytes.size() < kIndexPrefix && kIndexMagic.starts_with(bytes.substr(0, 8))) {
+    damaged(path, "the head is missing");
+  }
+  if (!bytes.starts_with(kIndexMagic)) {
+    throw DataLossError(
+        fmt::format("{} is no index of a checkpoint of Tandem's: it is {}. Restore it "
+                    "with the program "
+                    "that wrote it.",
+                    path, describe_file(path)));
+  }
   const auto size = number_at<uint64_t>(bytes, 8);
   const auto checksum = number_at<uint32_t>(bytes, 16);
   const std::string_view text = bytes.substr(kIndexPrefix);
@@ -93,8 +103,14 @@ Index index_from_bytes(std::string_view bytes, const std::string& path) {
     index.id = header.at("id").get<std::string>();
     index.data = header.at("data").get<std::string>();
     index.data_bytes = header.at("data_bytes").get<uint64_t>();
-    if (index.data.find('/') != std::string::npos)
-      damaged(path, "the data lie elsewhere");
+    // Nothing is opened but what a save writes, beside the index. Both may be renamed.
+    const auto end = std::ranges::find_if(
+        kDataEnds, [&](std::string_view e) { return index.data.ends_with(e); });
+    const std::string base = std::filesystem::path(path).filename().string();
+    if (end == std::end(kDataEnds) || !base.ends_with(kIndexEnd)) {
+      damaged(path, fmt::format("its data are said to be in '{}'", index.data));
+    }
+    index.data = base.substr(0, base.size() - kIndexEnd.size()) + std::string(*end);
     for (const json& t : header.at("tensors")) {
       index.tensors.push_back(read_tensor(t, index.data_bytes, path));
     }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,15 @@ Index read_index(const std::string& prefix) {
   try {
     return index_from_bytes(read_whole_file(path), path);
   } catch (const NotFoundError&) {
+    const std::string kind = describe_file(prefix);
+    if (!kind.empty() && !std::filesystem::is_directory(prefix)) {
+      throw NotFoundError(fmt::format(
+          "Failed to find any matching files for {}: the file of that name is {}. Give "
+          "the "
+          "prefix of a checkpoint that Tandem wrote: its files are PREFIX.index and "
+          "PREFIX.data-00000-of-00001.",
+          prefix, kind));
+    }
     throw NotFoundError(fmt::format(
         "Failed to find any matching files for {}\nPlease double-check that the path is "
         "correct. You may be missing the checkpoint suffix (e.g. the '-1' in "

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -9,6 +10,7 @@
 
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/new_file.h"
 #include "io/checkpoint_format.h"
 #include "tandem/error.h"
 #include "tensor/tensor_impl.h"
@@ -38,6 +40,19 @@ std::string free_data_name(const std::string& prefix) {
   }
   const std::string first = base + std::string(kDataEnds[0]);
   return used == first ? base + std::string(kDataEnds[1]) : first;
+}
+
+/// Throws where the files of another program stand under that name.
+void refuse_foreign(const std::string& path, std::string_view magic) {
+  const std::string kind = describe_file(path);
+  if (kind.empty()) return;
+  std::string head(std::min<uint64_t>(OpenFile(path).size(), magic.size()), '\0');
+  OpenFile(path).read(0, head.data(), head.size());
+  if (head == magic) return;
+  throw AlreadyExistsError(fmt::format(
+      "{} is there already and is {}, no part of a checkpoint of Tandem's: it is not "
+      "overwritten. Save under another name or into another folder, or remove it.",
+      path, kind));
 }
 
 /// Writes tensors one after the other in large pieces, straight from their memory.
@@ -128,6 +143,10 @@ void save_checkpoint(const std::string& prefix, const std::vector<NamedTensor>& 
   check(tensors);
   const std::string folder = folder_of(prefix);
   make_folders(folder);
+  refuse_foreign(prefix + std::string(kIndexEnd), kIndexMagic);
+  for (std::string_view end : kDataEnds) {
+    refuse_foreign(prefix + std::string(end), kDataMagic);
+  }
   Index index;
   index.id = new_id();
   index.data = free_data_name(prefix);

@@ -32,10 +32,16 @@ EventFile::EventFile(const std::string& folder, EventFileOptions options)
     : options_(std::move(options)), last_flush_(std::chrono::steady_clock::now()) {
   static std::atomic<int64_t> number{0};
   make_folders(folder);
-  path_ = fmt::format("{}/events.out.tfevents.{:010}.{}.{}.{}{}", folder,
-                      static_cast<int64_t>(wall_time()), host_name(), getpid(), number++,
-                      options_.suffix);
-  file_.emplace(path_, true);
+  while (!file_) {
+    path_ = fmt::format("{}/events.out.tfevents.{:010}.{}.{}.{}{}", folder,
+                        static_cast<int64_t>(wall_time()), host_name(), getpid(),
+                        number++, options_.suffix);
+    try {
+      file_.emplace(path_, true);
+    } catch (const AlreadyExistsError&) {
+      // Of a process of the same number, on another machine or in another container.
+    }
+  }
   WireMessage head;
   head.number(1, wall_time());
   head.text(3, "brain.Event:2");

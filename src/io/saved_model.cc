@@ -1,5 +1,7 @@
 #include "tandem/saved_model.h"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -37,12 +39,24 @@ json read_model(const std::string& folder) {
   try {
     text = read_whole_file(path);
   } catch (const NotFoundError&) {
+    if (std::filesystem::exists(folder + "/saved_model.pb")) {
+      throw NotFoundError(
+          fmt::format("{} holds a saved model in TensorFlow's own format "
+                      "(saved_model.pb). Tandem reads what its own tf.saved_model.save "
+                      "wrote: save the model again with Tandem.",
+                      folder));
+    }
     throw NotFoundError(
         fmt::format("SavedModel file does not exist at: {}. Give the folder that "
                     "tf.saved_model.save wrote.",
                     path));
   }
-  json model = json::parse(text, nullptr, false);
+  json model;
+  try {
+    model = json::parse(text);
+  } catch (const json::exception& e) {
+    throw DataLossError(fmt::format("{} is damaged: {}", path, e.what()));
+  }
   if (!model.is_object() || model.value("format", json()) != kFormat) {
     throw DataLossError(path + " is damaged or describes no saved model.");
   }
@@ -53,6 +67,18 @@ json read_model(const std::string& folder) {
         path, model.value("version", json()).dump(), kVersion));
   }
   return model;
+}
+
+/// Where the files of the save lie in the folder: saves over a model take turns between
+/// two places, so that the model is whole until the new description is there.
+std::string data_prefix(const json& model, const std::string& path) {
+  const auto data = model.value("data", std::string());
+  if (data.empty()) return "";
+  if (data != "b") {
+    throw DataLossError(
+        fmt::format("{} is damaged: \"data\" is '{}', and 'b' is wanted.", path, data));
+  }
+  return data + "/";
 }
 
 }  // namespace
@@ -124,7 +150,13 @@ SavedModel::SavedModel(const std::string& folder) {
   auto state = std::make_shared<State>();
   const json model = read_model(folder);
   try {
-    const CheckpointReader values(folder + "/variables/variables");
+    const std::string path = folder + "/" + kFile;
+    const std::string data = data_prefix(model, path);
+    // Neither the index nor its data may be reached through a link that leads elsewhere.
+    for (const char* end : {".index", ".data-00000-of-00001", ".data-00000-of-00001.b"}) {
+      path_inside(folder, data + "variables/variables" + end, path);
+    }
+    const CheckpointReader values(folder + "/" + data + "variables/variables");
     for (const json& v : model.at("variables")) {
       state->variables.emplace_back(
           values.read(v.at("key").get<std::string>()),
@@ -139,16 +171,29 @@ SavedModel::SavedModel(const std::string& folder) {
       }
       auto made = std::make_shared<SavedFunction::State>();
       made->name = s.at("name").get<std::string>();
-      made->function =
-          load_function(folder + "/" + f.at("file").get<std::string>(), handles);
+      made->function = load_function(
+          path_inside(folder, f.at("file").get<std::string>(), path), handles);
       const json& inputs = f.at("inputs");
       for (size_t i = 0; i < inputs.size(); ++i) {
         made->inputs.push_back(
             read_spec(inputs[i], s.at("inputs").at(i).get<std::string>()));
       }
+      const Graph& graph = made->function->function().graph();
+      std::vector<DType> takes;
+      for (const TensorSpec& spec : made->inputs) takes.push_back(spec.dtype);
+      std::vector<DType> gives;
+      for (ValueRef r : graph.results()) {
+        gives.push_back(r.defined() ? graph.info(r).dtype : DType::kInvalid);
+      }
+      check_interface(made->function->function(), path, takes, gives);
       for (const json& o : s.at("outputs")) {
         made->outputs.push_back(o.at(0).get<std::string>());
         made->results.push_back(o.at(1).get<size_t>());
+        if (made->results.back() >= gives.size()) {
+          throw DataLossError(
+              fmt::format("{} is damaged: '{}' is said to be result {} of {}.", path,
+                          made->outputs.back(), made->results.back(), gives.size()));
+        }
       }
       SavedFunction function;
       function.state_ = std::move(made);

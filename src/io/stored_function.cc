@@ -1,10 +1,12 @@
 #include "io/stored_function.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/new_file.h"
 #include "graph/serialize.h"
 #include "tandem/error.h"
 #include "tensor/tensor_impl.h"
@@ -38,6 +40,32 @@ void store_function(const std::string& path, const Graph& graph) {
   NewFile file(path);
   file.write(to_bytes(graph));
   file.commit();
+}
+
+void check_interface(const GraphFunction& function, const std::string& path,
+                     std::span<const DType> arguments, std::span<const DType> results) {
+  const Graph& graph = function.graph();
+  std::vector<DType> takes, gives;
+  for (int32_t p : graph.parameters()) takes.push_back(graph.info({p, 0}).dtype);
+  for (ValueRef r : graph.results()) {
+    gives.push_back(r.defined() ? graph.info(r).dtype : DType::kInvalid);
+  }
+  const auto differs = [&](const char* what, const std::vector<DType>& has,
+                           std::span<const DType> said) {
+    if (std::ranges::equal(has, said)) return;
+    const auto names = [](std::span<const DType> dtypes) {
+      std::vector<std::string> all;
+      for (DType d : dtypes) {
+        all.emplace_back(d == DType::kInvalid ? "nothing" : dtype_name(d));
+      }
+      return all;
+    };
+    throw DataLossError(fmt::format(
+        "{} has the {} ({}), and the description of the model says ({}). It is damaged.",
+        path, what, fmt::join(names(has), ", "), fmt::join(names(said), ", ")));
+  };
+  differs("arguments", takes, arguments);
+  differs("results", gives, results);
 }
 
 std::shared_ptr<CompiledFunction> load_function(const std::string& path,

@@ -22,4 +22,9 @@ void store_function(const std::string& path, const Graph& graph);
 std::shared_ptr<CompiledFunction> load_function(const std::string& path,
                                                 std::span<const Tensor> handles);
 
+/// Throws DataLossError where the function in the file `path` has not these arguments and
+/// results, by dtype: what a description says of it is a lie.
+void check_interface(const GraphFunction& function, const std::string& path,
+                     std::span<const DType> arguments, std::span<const DType> results);
+
 }  // namespace tandem

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/new_file.h"
 #include "base/recorder.h"
 #include "base/recording_source.h"
 #include "device/runtime.h"

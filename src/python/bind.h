@@ -18,6 +18,7 @@ void bind_saved_model(nb::module_& m);
 void bind_summary(nb::module_& m);
 void bind_symbolic_gradients(nb::module_& m);
 void bind_devices(nb::module_& m);
+void bind_files(nb::module_& m);
 void bind_fit(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_gradients(nb::module_& m);

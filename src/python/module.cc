@@ -9,6 +9,7 @@
 #include "python/bind.h"
 #include "python/convert.h"
 #include "python/dtypes.h"
+#include "python/ending.h"
 #include "python/errors.h"
 #include "python/execute.h"
 #include "python/numpy_api.h"
@@ -47,6 +48,7 @@ NB_MODULE(_core, m) {
   give_signals_a_stack();
   // Tensors that live until the interpreter ends are no leak worth a message.
   nb::set_leak_warnings(false);
+  bind_ending(m);
   bind_errors(m);
   bind_dtypes(m);
   bind_tensor(m.ptr());
@@ -68,6 +70,7 @@ NB_MODULE(_core, m) {
   bind_mapped_import(m);
   bind_replicas(m);
   bind_checkpoint(m);
+  bind_files(m);
   bind_saved_model(m);
   bind_summary(m);
   bind_profile(m);

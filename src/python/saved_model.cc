@@ -1,5 +1,6 @@
 // Functions in files, for tf.saved_model.
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "io/stored_function.h"
 #include "python/bind.h"
@@ -41,17 +42,24 @@ void bind_saved_model(nb::module_& m) {
       nb::arg("path"), nb::arg("compiled"));
   m.def(
       "load_function",
-      [](const std::string& path, nb::list handles) {
+      [](const std::string& path, nb::list handles,
+         const std::vector<std::string>& arguments,
+         const std::vector<std::string>& results) {
+        std::vector<DType> takes, gives;
+        for (const std::string& name : arguments) takes.push_back(dtype_from_name(name));
+        for (const std::string& name : results) gives.push_back(dtype_from_name(name));
         std::vector<Tensor> given;
         for (nb::handle h : handles) given.push_back(tensor_of(h.ptr()));
         std::shared_ptr<CompiledFunction> function;
         {
           const nb::gil_scoped_release unlocked;
           function = load_function(path, given);
+          check_interface(function->function(), path, takes, gives);
         }
         return compiled_object(std::move(function));
       },
-      nb::arg("path"), nb::arg("handles"));
+      nb::arg("path"), nb::arg("handles"), nb::arg("arguments"), nb::arg("results"),
+      "A stored function; `arguments` and `results` are names of dtypes.");
 }
 
 }  // namespace tandem::python

@@ -21,8 +21,9 @@ struct PyWriter {
 
   void close() {
     if (!writer) return;
-    remove_summary_sink(number);
+    // A flush that fails leaves the writer open: the next one may succeed.
     writer->flush();
+    remove_summary_sink(number);
     writer.reset();
   }
 };

@@ -7,7 +7,7 @@ from tandem import _core
 from tandem.checkpoint import object_graph
 from tandem.checkpoint.options import CheckpointOptions
 from tandem.checkpoint.restore import InitializationStatus, LoadStatus, Restore, open_checkpoint
-from tandem.checkpoint.state import update_checkpoint_state
+from tandem.checkpoint.state import refuse_foreign, update_checkpoint_state
 from tandem.framework.trackable import AutoTrackable, children_of
 from tandem.framework.variable import Variable
 
@@ -62,6 +62,7 @@ class Checkpoint(AutoTrackable):
     def save(self, file_prefix, options=None):
         """Counts up, writes a checkpoint `prefix-number`, and notes it as the folder's newest."""
         self._make_save_counter()
+        refuse_foreign(os.path.dirname(os.fspath(file_prefix)))
         self._save_counter.assign_add(1)
         prefix = f"{os.fspath(file_prefix)}-{int(self._save_counter.numpy())}"
         return self._write(

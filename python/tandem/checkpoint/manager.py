@@ -75,6 +75,7 @@ class CheckpointManager:
         if self._interval is not None and check_interval and self._last_step is not None:
             if step - self._last_step < self._interval:
                 return None
+        states.refuse_foreign(self._directory)
         counter = self._checkpoint.save_counter
         counter.assign_add(1)
         path = f"{self._prefix}-{int(counter if checkpoint_number is None else checkpoint_number)}"
@@ -90,7 +91,9 @@ class CheckpointManager:
             # The file `checkpoint` never names what is gone.
             self._note(latest, all_paths)
             for old in too_old:
-                states.remove_checkpoint(old)
+                # The list may come from anywhere: nothing is removed but in the folder of this manager.
+                if _is_inside(old, self._directory):
+                    states.remove_checkpoint(old)
             if too_old:
                 self._note(latest, remaining)
 
@@ -130,3 +133,8 @@ class CheckpointManager:
     def sync(self):
         """Waits for a checkpoint that is being written."""
         self._checkpoint.sync()
+
+
+def _is_inside(path, folder):
+    folder = os.path.realpath(folder)
+    return os.path.commonpath([folder, os.path.realpath(path)]) == folder

@@ -7,6 +7,7 @@ nodes are numbered in the order of a breadth-first walk, and a key is the path t
 import collections
 import json
 
+from tandem.framework.errors import DataLossError
 from tandem.framework.trackable import Trackable, children_of, is_container
 
 GRAPH_KEY = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -87,12 +88,33 @@ class StoredNode:
 
     __slots__ = ("number", "children", "values", "name")
 
-    def __init__(self, number, row):
+    def __init__(self, number, row, count):
         self.number = number
         self.children = row.get("children", {})
         self.values = row.get("values", {})
         self.name = row.get("name")
+        for name, child in self.children.items():
+            if type(child) is not int or not 0 <= child < count:
+                raise ValueError(f"{name!r} is said to be node {child!r} of {count}")
+        for attribute, key in self.values.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key of {attribute!r} is {key!r}")
 
 
 def from_json(text):
-    return [StoredNode(number, row) for number, row in enumerate(json.loads(text)["nodes"])]
+    rows = json.loads(text)["nodes"]
+    if not rows:
+        raise ValueError("it has no nodes")
+    return [StoredNode(number, row, len(rows)) for number, row in enumerate(rows)]
+
+
+def read_nodes(reader):
+    """The graph in a checkpoint, which anybody may have written."""
+    stored = reader.read(GRAPH_KEY).numpy()
+    try:
+        return from_json(stored.decode())
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise DataLossError(
+            None, None, f"{reader.prefix}.index: the graph of objects ({GRAPH_KEY}) is damaged: {error}. Use an earlier "
+            "checkpoint."
+        ) from None  # fmt: skip

@@ -1,5 +1,6 @@
 """Matching the objects of a program with those of a checkpoint, now and as they come into being."""
 
+import contextlib
 import logging
 import os
 
@@ -16,8 +17,7 @@ class Restore:
 
     def __init__(self, reader, root):
         self.reader = reader
-        text = reader.read(object_graph.GRAPH_KEY).numpy()
-        self.nodes = object_graph.from_json(text.decode())
+        self.nodes = object_graph.read_nodes(reader)
         self.root = root
         self.object_of = {}  # number of a node → object
         self.node_of = {}  # id of an object → number
@@ -54,10 +54,28 @@ class Restore:
         values = {attribute: self.reader.read(key) for attribute, key in node.values.items()}
         if _is_to_come(obj):
             # Keras lays a model out before it makes the variables: this one begins with what was stored.
+            if "VARIABLE_VALUE" not in values:
+                self._incomplete("VARIABLE_VALUE", obj)
             obj._initializer = lambda shape, dtype=None: values["VARIABLE_VALUE"]
             return
-        with _core.init_scope():
+        with _core.init_scope(), self._complete(values, obj):
             obj._restore_from_tensors(values)
+
+    @contextlib.contextmanager
+    def _complete(self, values, obj):
+        """An object asks for what its class stores; a checkpoint may hold less."""
+        try:
+            yield
+        except KeyError as error:
+            if error.args and error.args[0] not in values and error.args[0] in object_graph.values_of(obj):
+                self._incomplete(error.args[0], obj)
+            raise
+
+    def _incomplete(self, attribute, obj):
+        raise errors.DataLossError(
+            None, None, f"{self.reader.prefix}: nothing is stored as '{attribute}' of {type(obj).__name__}. The graph of "
+            "objects is damaged; use an earlier checkpoint."
+        ) from None  # fmt: skip
 
     def catch_up(self):
         """Restores what came into collections since; nothing says when that happens."""
@@ -185,10 +203,18 @@ def open_checkpoint(path):
     from tandem.checkpoint.reader import CheckpointReader
 
     path = os.fspath(path)
-    inner = os.path.join(path, "variables", "variables")
     try:
-        return CheckpointReader(inner if os.path.exists(inner + ".index") else path)
+        return CheckpointReader(_prefix(path))
     except errors.NotFoundError as error:
         raise errors.NotFoundError(
             None, None, f"Error when restoring from checkpoint or SavedModel at {path}: {error}"
         ) from None
+
+
+def _prefix(path):
+    """The checkpoint of a saved model is inside its folder."""
+    from tandem.saving import loader
+
+    data = loader.data_of(path, loader.read_model(path)) if loader.contains_saved_model(path) else ""
+    inner = os.path.join(path, data, "variables", "variables")
+    return inner if os.path.exists(inner + ".index") else path

@@ -5,9 +5,14 @@ It is the text form that TensorFlow writes: one `name: "path"` or `name: number`
 
 import collections
 import json
+import logging
 import os
 import re
-import tempfile
+
+from tandem import _core
+from tandem.framework.errors import AlreadyExistsError
+
+_log = logging.getLogger("tandem")
 
 CheckpointState = collections.namedtuple(
     "CheckpointState",
@@ -27,19 +32,17 @@ def _file(folder, name):
 
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
-    """What the file says, paths completed; None where there is none."""
+    """What the file says, paths completed; None where there is none, or one that says nothing: that is logged."""
     folder = os.fspath(checkpoint_dir)
+    path = _file(folder, latest_filename)
     try:
-        with open(_file(folder, latest_filename), encoding="utf-8") as lines:
-            found = [match.groups() for match in map(_LINE.match, lines) if match]
+        fields = _fields(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    fields = {}
-    for name, text, number in found:
-        fields.setdefault(name, []).append(json.loads(text) if text else float(number))
-    newest = fields.get("model_checkpoint_path", [None])[0]
-    if newest is None:
+    except (OSError, ValueError) as problem:
+        _log.warning("%s: checkpoint ignored: %s", path, problem)
         return None
+    newest = fields["model_checkpoint_path"][0]
     complete = [os.path.join(folder, path) for path in fields.get("all_model_checkpoint_paths", [])]
     return CheckpointState(
         os.path.join(folder, newest),
@@ -47,6 +50,77 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
         fields.get("all_model_checkpoint_timestamps", []),
         fields.get("last_preserved_timestamp", [None])[0],
     )
+
+
+def _fields(path):
+    """{name: [values]}; ValueError, with the line, for what is no such file."""
+    fields = {}
+    if not os.path.isfile(path):
+        raise FileNotFoundError(path)
+    with open(path, "rb") as file:
+        lines = file.read().split(b"\n")
+    for number, raw in enumerate(lines, 1):
+        if not raw.strip():
+            continue
+        try:
+            match = _LINE.match(raw.decode())
+            if match is None:
+                raise ValueError("it is not of the form `name: value`")
+            name, text, value = match.groups()
+            is_path = name.endswith(("_path", "_paths"))
+            if is_path != (text is not None):
+                raise ValueError(f"a {'path' if is_path else 'number'} is wanted")
+            fields.setdefault(name, []).append(_unquoted(text) if text else float(value))
+        except ValueError as problem:
+            raise ValueError(f"line {number} is damaged: {problem}") from None
+    if "model_checkpoint_path" not in fields:
+        raise ValueError("it names no checkpoint")
+    return fields
+
+
+def _unquoted(text):
+    """A text in quotes: JSON's escapes, which Tandem writes, and TensorFlow's octal ones."""
+    octal = re.sub(r"\\([0-3][0-7]{2})", lambda match: f"\\u{int(match[1], 8):04x}", text)
+    plain = json.loads(octal.replace("\\'", "'"))
+    return plain if octal == text else plain.encode("latin-1").decode()
+
+
+def refuse_foreign(save_dir, latest_filename=None):
+    """Raises where the folder's list of checkpoints names another program's: they are not ours to count and remove."""
+    folder = os.fspath(save_dir)
+    path = _file(folder, latest_filename)
+    try:
+        fields = _fields(path)
+    except (OSError, ValueError):
+        return
+    for name in fields.get("all_model_checkpoint_paths", []) + fields["model_checkpoint_path"]:
+        index = os.path.join(folder, name) + ".index"
+        kind = _core.describe_file(index)
+        if kind and not is_ours(index):
+            raise AlreadyExistsError(
+                None, None, f"{path} lists the checkpoint {name}, which is {kind}, no checkpoint of Tandem's: it is not "
+                "overwritten. Save into another folder."
+            )  # fmt: skip
+
+
+def is_ours(index):
+    """Whether a file begins as the index of one of Tandem's checkpoints."""
+    try:
+        with open(index, "rb") as file:
+            return file.read(8) == b"TDMCKPT1"
+    except OSError:
+        return False
+
+
+def _keep_damaged(path):
+    """What cannot be read as a list of checkpoints is put aside, not written over."""
+    try:
+        _fields(path)
+    except ValueError as problem:
+        os.replace(path, path + ".damaged")
+        _log.warning("%s is no list of checkpoints (%s); it is %s.damaged now.", path, problem, path)
+    except OSError:
+        pass
 
 
 def update_checkpoint_state(
@@ -64,10 +138,9 @@ def update_checkpoint_state(
     lines += [f"all_model_checkpoint_timestamps: {time!r}" for time in all_model_checkpoint_timestamps or ()]
     if last_preserved_timestamp is not None:
         lines.append(f"last_preserved_timestamp: {last_preserved_timestamp!r}")
-    descriptor, temporary = tempfile.mkstemp(prefix="checkpoint.tmp", dir=folder or ".")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as out:
-        out.write("\n".join(lines) + "\n")
-    os.replace(temporary, _file(folder, latest_filename))
+    path = _file(folder, latest_filename)
+    _keep_damaged(path)
+    _core.write_file(path, ("\n".join(lines) + "\n").encode())
 
 
 def checkpoint_exists(prefix):
@@ -104,10 +177,15 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
 
 
 def remove_checkpoint(prefix):
-    """Removes the files of a checkpoint; those that are not there are no error."""
+    """Removes the files of a checkpoint of Tandem's, the index first: without it there is none. Files that are not there
+    are no error, and those of others stay."""
     folder, name = os.path.split(os.fspath(prefix))
-    for entry in os.listdir(folder or "."):
-        if entry == name + ".index" or entry.startswith(name + ".data-"):
-            with_path = os.path.join(folder, entry)
-            if os.path.exists(with_path):
-                os.remove(with_path)
+    index = os.path.join(folder, name + ".index")
+    if os.path.exists(index):
+        if not is_ours(index):
+            return
+        os.remove(index)
+    for end in (".data-00000-of-00001", ".data-00000-of-00001.b"):
+        data = os.path.join(folder, name + end)
+        if os.path.exists(data):
+            os.remove(data)

@@ -37,7 +37,7 @@ class CheckpointView:
                 f"The specified checkpoint \"{save_path}\" does not appear to be object-based (saved with "
                 "tf.train.Checkpoint): it holds no graph of objects."
             )
-        self._nodes = object_graph.from_json(reader.read(object_graph.GRAPH_KEY).numpy().decode())
+        self._nodes = object_graph.read_nodes(reader)
 
     @property
     def root(self):

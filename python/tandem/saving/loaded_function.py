@@ -137,10 +137,10 @@ def _match(given, traced, tensors, convert):
         return
     if inner is None or len(inner[0]) != len(parts[0]):
         raise _NoMatch
-    if isinstance(traced, dict):
-        if not isinstance(given, collections.abc.Mapping) or set(given) != set(traced):
+    if isinstance(traced, collections.abc.Mapping):
+        if not composites.same_keys(given, traced):
             raise _NoMatch
-        pairs = [(given[key], traced[key]) for key in traced]
+        pairs = [(given[key], traced[key]) for key in composites.keys_of(traced)]
     else:
         pairs = zip(inner[0], parts[0])
     for a, b in pairs:

@@ -1,22 +1,25 @@
 """tf.saved_model.load."""
 
 import collections.abc
-import json
 import os
 
 from tandem import _core
 from tandem.checkpoint.reader import CheckpointReader
 from tandem.framework import composites
 from tandem.framework.concrete_function import ConcreteFunction
-from tandem.framework.errors import DataLossError, InvalidArgumentError
+from tandem.framework.errors import DataLossError
 from tandem.framework.shape import TensorShape
 from tandem.framework.spec import TensorSpec
 from tandem.framework.trackable import AutoTrackable
 from tandem.framework.variable import Variable
-from tandem.saving import saver, structures
+from tandem.saving import description, saver, structures
 from tandem.saving.extensions import NumberedFields
 from tandem.saving.loaded_function import LoadedFunction, LoadedTrace, SignatureFunction, function_type
 from tandem.saving.options import Asset, LoadOptions
+
+
+# What Python itself reads of an object. Any other attribute may be called as it was.
+_OWN = ("__class__", "__dict__", "__weakref__", "__module__", "__doc__")
 
 
 class LoadedObject(AutoTrackable):
@@ -54,25 +57,36 @@ class _Reader:
 
     def __init__(self, folder, model, options):
         self.folder = folder
+        self.path = os.path.join(folder, saver.FILE)
         self.model = model
-        self.values = CheckpointReader(os.path.join(folder, "variables", "variables"))
-        self.variables = [self.variable(row) for row in model["variables"]]
+        self.data = data_of(folder, model)
+        self.values = CheckpointReader(os.path.join(folder, self.data, "variables", "variables"))
+        with description.place(self.path, "variables"):
+            self.variables = [self.variable(row) for row in model["variables"]]
+        self.sorted_keys = model.get("sorted_keys", False)
         self.traces = {}
         self.concretes = {}
         self.objects = {}
 
     def variable(self, row):
-        return Variable(
-            self.values.read(row["key"]), name=row["name"], trainable=row["trainable"], shape=TensorShape(row["shape"])
-        )
+        value = self.values.read(description.text(row["key"]))
+        return Variable(value, name=description.text(row["name"]), trainable=bool(row["trainable"]),
+                        shape=TensorShape(row["shape"]))  # fmt: skip
+
+    def row(self, kind, number):
+        """A row of the description, by its number."""
+        rows = self.model[kind]
+        return rows[description.number(number, below=len(rows))]
 
     def trace(self, number):
         if number not in self.traces:
-            row = self.model["functions"][number]
-            variables = [self.variables[v] for v in row["variables"]]
-            path = os.path.join(self.folder, row["file"])
-            compiled = _core.load_function(path, [v.handle for v in variables])
-            numbered = structures.decode(row["results"])
+            row = self.row("functions", number)
+            variables = [self.variables[description.number(v)] for v in row["variables"]]
+            path = _core.path_inside(self.folder, description.text(row["file"]), self.path)
+            takes = [description.text(spec["dtype"]) for spec in row["inputs"]]
+            gives = [description.text(spec["dtype"]) for spec in row["outputs"]]
+            compiled = _core.load_function(path, [v.handle for v in variables], takes, gives)
+            numbered = structures.decode(row["results"], (), self.sorted_keys)
             specs = [TensorSpec(TensorShape(o["shape"]), o["dtype"]) for o in row["outputs"]]
 
             def spec(leaf, path):
@@ -86,15 +100,16 @@ class _Reader:
 
     def concrete(self, number, signature):
         if number not in self.concretes:
-            row = self.model["functions"][number]
-            args = structures.decode(row["args"], self.variables)
-            kwargs = structures.decode(row["kwargs"], self.variables)
+            row = self.row("functions", number)
+            args = structures.decode(row["args"], self.variables, self.sorted_keys)
+            kwargs = structures.decode(row["kwargs"], self.variables, self.sorted_keys)
             self.concretes[number] = ConcreteFunction(self.trace(number), args, kwargs, function_type(signature))
         return self.concretes[number]
 
     def object(self, number):
         if number not in self.objects:
-            self.make(number, self.model["objects"][number])
+            with description.place(self.path, f"objects[{number}]"):
+                self.make(number, self.row("objects", number))
         return self.objects[number]
 
     def make(self, number, row):
@@ -103,6 +118,8 @@ class _Reader:
             made = CallableObject() if "__call__" in row["children"] else LoadedObject()
             self.objects[number] = made  # before its children, which may know it
             for name, child in row["children"].items():
+                if name in _OWN:
+                    raise ValueError(f"an attribute cannot be called {name}")
                 setattr(made, name, self.object(child))
         elif kind == "list":
             made = self.objects[number] = []
@@ -113,12 +130,15 @@ class _Reader:
             made = self.objects[number] = {}
             made.update({key: self.object(child) for key, child in row["items"]})
         elif kind == "variable":
-            self.objects[number] = self.variables[row["variable"]]
+            self.objects[number] = self.variables[description.number(row["variable"])]
         elif kind == "asset":
-            variable = self.variables[row["variable"]]
-            variable.assign(os.path.join(self.folder, "assets", row["file"]))
+            variable = self.variables[description.number(row["variable"])]
+            inside = os.path.join(self.data, "assets", description.text(row["file"]))
+            variable.assign(_core.path_inside(self.folder, inside, self.path))
             made = self.objects[number] = Asset.__new__(Asset)
             made._path = variable
+        elif kind != "function":
+            raise ValueError(f"{kind!r} is no kind of object")
         else:
             signature = structures.signature_from(row["parameters"])
             concretes = [self.concrete(trace, signature) for trace in row["traces"]]
@@ -126,12 +146,17 @@ class _Reader:
             self.objects[number] = concretes[0] if single else LoadedFunction(row["name"], signature, concretes)
 
     def signatures(self):
-        return SignatureMap(
-            {
-                row["name"]: SignatureFunction(self.trace(row["function"]), row["inputs"], row["outputs"])
-                for row in self.model["signatures"]
-            }
-        )
+        with description.place(self.path, "signatures"):
+            return SignatureMap({description.text(row["name"]): self.signature(row) for row in self.model["signatures"]})
+
+    def signature(self, row):
+        trace = self.trace(row["function"])
+        inputs = [description.text(name) for name in row["inputs"]]
+        if len(inputs) != len(trace.inputs):
+            raise ValueError(f"{len(inputs)} names for {len(trace.inputs)} inputs")
+        results = len(self.row("functions", row["function"])["outputs"])
+        outputs = [[description.text(name), description.number(n, below=results)] for name, n in row["outputs"]]
+        return SignatureFunction(trace, inputs, outputs)
 
 
 def contains_saved_model(export_dir):
@@ -146,18 +171,19 @@ def read_model(folder):
             raise OSError(f"{folder} holds a model in TensorFlow's own format. Tandem reads what its own "
                           "tf.saved_model.save wrote: save the model again with Tandem.")  # fmt: skip
         raise OSError(f"SavedModel file does not exist at: {folder}{os.sep}{{{saver.FILE}}}")
-    try:
-        with open(path, encoding="utf-8") as text:
-            model = json.load(text)
-        if model["format"] != saver.FORMAT:
-            raise KeyError("format")
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataLossError(None, None, f"{path} is damaged or describes no saved model ({error}).") from None
-    if model["version"] != saver.VERSION:
-        raise InvalidArgumentError(
-            None, None, f"{path} has version {model['version']}; this build reads version {saver.VERSION}."
-        )
-    return model
+    return description.read(path, saver.FORMAT, saver.VERSION)
+
+
+def data_of(folder, model):
+    """Where in the folder the files of the model lie (saver._write)."""
+    path = os.path.join(folder, saver.FILE)
+    data = model.get("data", "")
+    if data not in ("", saver.SECOND):
+        raise DataLossError(None, None, f"{path} is damaged at data: {data!r} is no place of a model's files.")
+    # Neither the index nor its data may be reached through a link that leads elsewhere.
+    for end in (".index", ".data-00000-of-00001", ".data-00000-of-00001.b"):
+        _core.path_inside(folder, os.path.join(data, "variables", "variables" + end), path)
+    return data
 
 
 def load(export_dir, tags=None, options=None):
@@ -167,14 +193,13 @@ def load(export_dir, tags=None, options=None):
     model = read_model(folder)
     with _core.init_scope():
         reader = _Reader(folder, model, options)
-        try:
-            root = reader.object(0)
-            signatures = reader.signatures()
-        except (KeyError, IndexError) as error:
-            raise DataLossError(None, None, f"{folder}: the description is damaged: {error!r}") from None
-        object.__setattr__(root, "signatures", signatures)
-        object.__setattr__(root, "tensorflow_version", model["tandem_version"])
+        root = reader.object(0)
+        signatures = reader.signatures()
+        with description.place(reader.path, "objects[0]"):
+            object.__setattr__(root, "signatures", signatures)
+            object.__setattr__(root, "tensorflow_version", model.get("tandem_version"))
         if options.experimental_load_function_aliases:
-            aliases = {alias: reader.object(number) for alias, number in model.get("aliases", {}).items()}
-            object.__setattr__(root, "function_aliases", aliases)
+            with description.place(reader.path, "aliases"):
+                aliases = {alias: reader.object(number) for alias, number in model.get("aliases", {}).items()}
+                object.__setattr__(root, "function_aliases", aliases)
     return root

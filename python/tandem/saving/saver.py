@@ -2,18 +2,20 @@
 
 import collections
 import collections.abc
+import contextlib
 import json
 import logging
 import os
-import shutil
 
 from tandem import _core
 from tandem.checkpoint import object_graph
 from tandem.checkpoint.checkpoint import Checkpoint
+from tandem.checkpoint.state import remove_checkpoint
 from tandem.framework.concrete_function import ConcreteFunction
+from tandem.framework.errors import AlreadyExistsError, OpError
 from tandem.framework.function import Function
 from tandem.framework.trackable import Trackable, children_of, is_container
-from tandem.saving import structures
+from tandem.saving import description, structures
 from tandem.saving.loaded_function import LoadedFunction
 from tandem.saving.options import Asset, SaveOptions
 from tandem.saving.signatures import canonical_signatures
@@ -21,6 +23,7 @@ from tandem.saving.signatures import canonical_signatures
 FILE = "saved_model.json"
 FORMAT = "tandem-saved-model"
 VERSION = 1
+SECOND = "b"  # the folder of the files of every other save over a model
 FUNCTIONS = (Function, LoadedFunction, ConcreteFunction)
 
 _log = logging.getLogger("tandem")
@@ -236,6 +239,7 @@ def save(obj, export_dir, signatures=None, options=None):
         "format": FORMAT,
         "version": VERSION,
         "tandem_version": _core.__version__,
+        "sorted_keys": True,
         "objects": writer.objects,
         "functions": [row for row, compiled in writer.functions],
         "variables": [row for number, row in writer.variables.values()],
@@ -247,20 +251,76 @@ def save(obj, export_dir, signatures=None, options=None):
 
 
 def _write(folder, model, writer, names, values):
+    """A folder holds a model once its description is there, which comes last: a save over a model writes its files where
+    the description does not look yet."""
+    os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, FILE)
-    # A folder holds a model once the description is there, which comes last.
-    if os.path.exists(path):
-        os.remove(path)
-    for inner in ("variables", "functions", "assets"):
-        os.makedirs(os.path.join(folder, inner), exist_ok=True)
-    for name, source in writer.assets.items():
-        target = os.path.join(folder, "assets", name)
-        if os.path.abspath(source) != os.path.abspath(target):
-            shutil.copyfile(source, target)
-    for row, compiled in writer.functions:
-        _core.store_function(os.path.join(folder, row["file"]), compiled)
-    _core.save_checkpoint(os.path.join(folder, "variables", "variables"), names, values)
-    temporary = path + ".tmp"
-    with open(temporary, "w", encoding="utf-8") as out:
-        json.dump(model, out, indent=1)
-    os.replace(temporary, path)
+    with _core.FolderLock(folder):
+        _core.remove_abandoned(folder)
+        before = _described(folder, path)
+        data = "" if before is None or before.get("data") == SECOND else SECOND
+        base = os.path.join(folder, data)
+        for inner in ("variables", "functions", "assets"):
+            os.makedirs(os.path.join(base, inner), exist_ok=True)
+        for name, source in writer.assets.items():
+            target = os.path.join(base, "assets", name)
+            if os.path.realpath(source) != os.path.realpath(target):
+                with open(source, "rb") as asset:
+                    _core.write_file(target, asset.read())
+        for row, compiled in writer.functions:
+            row["file"] = os.path.join(data, row["file"])
+            _core.store_function(os.path.join(folder, row["file"]), compiled)
+        _core.save_checkpoint(os.path.join(base, "variables", "variables"), names, values)
+        if data:
+            model["data"] = data
+        _core.write_file(path, json.dumps(model, indent=1).encode())
+        _remove_former(folder, before, data, writer)
+
+
+def _described(folder, path):
+    """The description of the model that is there, {} for one that cannot be read, or None. Others' are left alone."""
+    for theirs in ("saved_model.pb", "saved_model.pbtxt"):
+        if os.path.exists(os.path.join(folder, theirs)):
+            raise AlreadyExistsError(
+                None, None, f"{folder} holds a saved model in TensorFlow's own format ({theirs}): it is not overwritten. "
+                "Save into another folder, or remove it."
+            )  # fmt: skip
+    if not os.path.exists(path):
+        return None
+    try:
+        return description.read(path, FORMAT, VERSION)
+    except OpError as problem:
+        with open(path, "rb") as file:
+            if FORMAT.encode() in file.read(4096):
+                return {}
+        raise AlreadyExistsError(
+            None, None, f"{path} is there already and describes no saved model of Tandem's: it is not overwritten. Save "
+            f"into another folder, or remove it. ({problem})"
+        ) from None  # fmt: skip
+
+
+def _remove_former(folder, before, data, writer):
+    """Removes files of saves before, which no description names any more."""
+    # A loaded model that was saved over itself goes on reading its assets where they were.
+    in_use = {os.path.realpath(source) for source in writer.assets.values()}
+    for inner in (data, "" if data else SECOND):
+        graphs = os.path.join(folder, inner, "functions")
+        first = len(writer.functions) if inner == data else 0
+        if os.path.isdir(graphs):
+            for entry in os.listdir(graphs):
+                number = entry.removesuffix(".graph")
+                if number != entry and number.isdecimal() and int(number) >= first:
+                    os.remove(os.path.join(graphs, entry))
+    if before is None:
+        return
+    former = os.path.join(folder, "" if data else SECOND)
+    remove_checkpoint(os.path.join(former, "variables", "variables"))
+    for name in before.get("assets", ()):
+        if isinstance(name, str) and os.path.basename(name) == name and name not in ("", ".", ".."):
+            asset = os.path.join(former, "assets", name)
+            if os.path.isfile(asset) and os.path.realpath(asset) not in in_use:
+                os.remove(asset)
+    for inner in ("variables", "functions", "assets", ""):
+        if os.path.join(former, inner).rstrip(os.sep) != folder.rstrip(os.sep):
+            with contextlib.suppress(OSError):  # holds what others put there
+                os.rmdir(os.path.join(former, inner))

@@ -121,7 +121,8 @@ def _named_outputs(outputs, name):
                 raise ValueError(f"Got a dictionary containing non-Tensor value {value} for key {key} in the output of "
                                  f"the function {name} used to generate a SavedModel signature. Dictionaries outputs "
                                  "for functions used as signatures should have one Tensor output per string key.")  # fmt: skip
-        return [[key, number] for number, key in enumerate(outputs)]
+        numbers = {key: number for number, key in enumerate(composites.keys_of(outputs))}
+        return [[key, numbers[key]] for key in outputs]
     flat = [outputs] if _is_tensor(outputs) else list(outputs) if isinstance(outputs, (list, tuple)) else None
     if flat is None or not all(map(_is_tensor, flat)):
         raise ValueError(f"Got a non-flat output {outputs!r} from '{name}' for SavedModel signature. Signatures have "

@@ -65,8 +65,9 @@ def encode(value, number_of_variable=None):
 _namedtuples = {}
 
 
-def decode(row, variables=()):
-    """What encode() stored; variables by number."""
+def decode(row, variables=(), sorted_keys=True):
+    """What encode() stored; variables by number. `sorted_keys`: mappings are opened in the order of their keys."""
+    as_dict = dict if sorted_keys else composites.InGivenOrder
 
     def walk(item):
         if "spec" in item:
@@ -94,7 +95,7 @@ def decode(row, variables=()):
             return list(map(walk, item["list"]))
         if "tuple" in item:
             return tuple(map(walk, item["tuple"]))
-        return {walk(key): walk(part) for key, part in item["dict"]}
+        return as_dict((walk(key), walk(part)) for key, part in item["dict"])
 
     return walk(row)
 
