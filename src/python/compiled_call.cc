@@ -23,7 +23,7 @@ namespace tandem::python {
 
 namespace {
 
-constexpr size_t kMaxEntries = 256;  // the one unused for longest goes first
+constexpr size_t kMaxEntries = 128;  // the one unused for longest goes first
 
 bool g_eagerly = false;
 // What besides arguments and device scope decides a trace: the strategy around the call.

@@ -26,8 +26,8 @@ void record_traced(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> i
 }
 
 void enter(nb::handle self, PyGraph& g, std::unique_ptr<HideListeners> hidden) {
-  g.entered.push_back(
-      {std::move(hidden), std::make_unique<EmitterScope>(g.tracer.get()), t_graph});
+  g.entered.push_back({std::move(hidden), std::make_unique<EmitterScope>(g.tracer.get()),
+                       t_graph, set_name_prefix({})});
   t_graph = self.ptr();
 }
 
@@ -55,10 +55,12 @@ void enter_function(nb::handle self) {
 void exit_graph(PyGraph& g) {
   if (g.entered.empty()) raise(PyExc_RuntimeError, "The graph was not entered.");
   t_graph = g.entered.back().previous;
+  set_name_prefix(std::move(g.entered.back().prefix));
   g.entered.pop_back();
 }
 
-nb::object finish(PyGraph& g, nb::list results) {
+// `like`: a compiled function whose memory the new one shares.
+nb::object finish(PyGraph& g, nb::list results, nb::handle like) {
   if (!g.tracer || g.finished) {
     raise(PyExc_RuntimeError, "A graph is finished once, after it was traced into.");
   }
@@ -77,8 +79,10 @@ nb::object finish(PyGraph& g, nb::list results) {
   }
   g.tracer->finish();
   g.finished = true;
+  GraphFunctionOptions options;
+  if (!like.is_none()) options.pool = compiled_of(like.ptr())->pool();
   return compiled_object(
-      std::make_shared<CompiledFunction>(GraphPtr(g.graph), GraphFunctionOptions{}));
+      std::make_shared<CompiledFunction>(GraphPtr(g.graph), std::move(options)));
 }
 
 nb::object placeholder(PyGraph& g, nb::handle dtype, nb::handle shape,
@@ -151,13 +155,26 @@ nb::object evaluate(nb::handle tensor, const std::vector<Tensor>& arguments) {
   return nb::steal(wrap(function->call(given)[0]));
 }
 
-struct PyNameScope {
-  explicit PyNameScope(std::string given) : name(std::move(given)) {}
-  PyNameScope(const PyNameScope&) = delete;
-  PyNameScope& operator=(const PyNameScope&) = delete;
-  std::string name;
-  std::vector<std::unique_ptr<NameScope>> entered;
-};
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return text;
+}
+
+// The name, or the first of name_1, name_2, ... that neither a scope nor an op has.
+// Variables are no ops there.
+std::string unique_name(PyGraph& g, const std::string& name) {
+  for (; g.named < g.graph->size(); ++g.named) {
+    const Node& n = g.graph->node(g.named);
+    if (n.kind != Node::Kind::kVariable) g.names.try_emplace(lower(n.name), 1);
+  }
+  int number = g.names[lower(name)]++;
+  if (number == 0) return name;
+  while (g.names.contains(fmt::format("{}_{}", lower(name), number))) ++number;
+  g.names[fmt::format("{}_{}", lower(name), number)] = 1;
+  return fmt::format("{}_{}", name, number);
+}
 
 }  // namespace
 
@@ -189,10 +206,13 @@ void bind_graph_scopes(nb::module_& m) {
       .def("_enter", [](nb::handle self) { enter_graph(self); })
       .def("_enter_function", [](nb::handle self) { enter_function(self); })
       .def("_exit", exit_graph)
-      .def("_finish", finish, nb::arg("results"),
-           "The function from the placeholders to these tensors.")
+      .def("_finish", finish, nb::arg("results"), nb::arg("like") = nb::none(),
+           "The function from the placeholders to these tensors; it shares the memory of "
+           "intermediate values with `like`, a trace of the same body.")
       .def("placeholder", placeholder, nb::arg("dtype"), nb::arg("shape").none(),
            nb::arg("name").none())
+      .def("_unique_name", unique_name, nb::arg("name"),
+           "The name for a scope, made different from those in use.")
       .def("dump", [](const PyGraph& g) { return g.graph->dump(); })
       .def("__len__", [](const PyGraph& g) { return g.graph->size(); });
 
@@ -202,7 +222,9 @@ void bind_graph_scopes(nb::module_& m) {
       .def("__enter__",
            [](PyInitScope& s) {
              s.entered.push_back({std::make_unique<HideListeners>(),
-                                  std::make_unique<EmitterScope>(nullptr), t_graph});
+                                  std::make_unique<EmitterScope>(nullptr),
+                                  t_graph,
+                                  {}});
              t_graph = nullptr;
            })
       .def("__exit__", [](PyInitScope& s, nb::args) {
@@ -210,15 +232,8 @@ void bind_graph_scopes(nb::module_& m) {
         s.entered.pop_back();
       });
 
-  nb::class_<PyNameScope>(m, "NameScope")
-      .def(nb::init<std::string>(), nb::arg("name"))
-      .def_ro("name", &PyNameScope::name)
-      .def("enter",
-           [](PyNameScope& s) {
-             s.entered.push_back(std::make_unique<NameScope>(s.name));
-           })
-      .def("exit", [](PyNameScope& s) { s.entered.pop_back(); });
-
+  m.def("set_name_prefix", set_name_prefix, nb::arg("prefix"),
+        "What the names of traced ops begin with from now on; returns what it was.");
   m.def("evaluate", evaluate, nb::arg("tensor"), nb::arg("arguments"),
         "The value of a symbolic tensor; `arguments`: the values of the first "
         "placeholders.");

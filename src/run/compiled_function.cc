@@ -81,8 +81,18 @@ std::vector<Gradient> CompiledFunction::Derivative::pull_back(
   return gradients;
 }
 
+namespace {
+
+// A function and its gradients share memory.
+GraphFunctionOptions with_pool(GraphFunctionOptions options) {
+  if (!options.pool) options.pool = std::make_shared<ArenaPool>();
+  return options;
+}
+
+}  // namespace
+
 CompiledFunction::CompiledFunction(GraphPtr graph, GraphFunctionOptions options)
-    : options_(options), function_(std::move(graph), options) {}
+    : options_(with_pool(std::move(options))), function_(std::move(graph), options_) {}
 
 std::vector<Tensor> CompiledFunction::call(std::span<const Tensor> arguments) {
   return recording() ? call_recorded(arguments) : function_.run(arguments);

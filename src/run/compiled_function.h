@@ -22,6 +22,8 @@ class CompiledFunction : public std::enable_shared_from_this<CompiledFunction> {
   /// The same into places of the caller's, one per result.
   void call(std::span<const Tensor> arguments, std::span<Tensor> results);
   GraphFunction& function() { return function_; }
+  /// The memory of its plans, for functions that share it.
+  const std::shared_ptr<ArenaPool>& pool() const { return options_.pool; }
   /// The last plan, and those of calls on a tape with their gradients.
   std::string explain();
 

@@ -28,6 +28,7 @@ std::vector<Tensor> Executable::run(std::span<const Tensor> arguments) {
 // What a call of kernels of the host does is all here, in one piece and in order; the
 // rest is in functions of its own, which such a call does not come by.
 void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places) {
+  if (has_async_) make_room();
   Frame& f = acquire();
   struct Release {
     Executable& e;
@@ -35,6 +36,8 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places
     ~Release() { e.release(f); }
   } release{*this, f};
 
+  if (!f.attached) [[unlikely]]
+    attach(f);
   if (has_async_) forget_error(f);
   std::optional<LeaseSet> leases;  // of devices' memory
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -119,6 +122,24 @@ void Executable::run(std::span<const Tensor> arguments, std::span<Tensor> places
 
 // ---- What is not on the way of a repeated call of the host's kernels
 
+// Where the call can still be interrupted without a trace.
+void Executable::make_room() {
+  for (size_t l = 0; l < lanes_.size(); ++l) {
+    Device& d = *lanes_[l];
+    if (d.is_host()) continue;
+    switch (plan_.lanes[l].kind) {
+      case PlanLane::Kind::kCopyIn:
+        d.copy_in().make_room();
+        break;
+      case PlanLane::Kind::kCopyOut:
+        d.copy_out().make_room();
+        break;
+      default:
+        d.compute().make_room();
+    }
+  }
+}
+
 // One that failed may have left an error that only it explains.
 void Executable::forget_error(Frame& f) {
   if (!f.failed.load(std::memory_order_acquire)) return;
@@ -156,8 +177,16 @@ void Executable::keep_arguments(Frame& f, std::span<const Tensor> arguments,
 
 void* Executable::result_address(Frame& f, size_t k, std::optional<LeaseSet>& leases) {
   const Result& r = results_[k];
-  f.result_tensors[k] =
-      make_tensor_for("result of", name_, *r.device, r.info->dtype, r.info->shape);
+  if (r.any_stream) {
+    const auto bytes = static_cast<size_t>(checked_bytes(r.info->dtype, r.info->shape));
+    Ref<Buffer> buffer = allocate_for({"result of", name_, r.info->dtype, &r.info->shape},
+                                      *r.device, bytes, nullptr);
+    f.result_tensors[k] =
+        make_tensor(r.info->dtype, r.info->shape, *r.device, std::move(buffer), 0);
+  } else {
+    f.result_tensors[k] =
+        make_tensor_for("result of", name_, *r.device, r.info->dtype, r.info->shape);
+  }
   if (!leases) leases.emplace();
   return f.result_tensors[k].impl()->address(*leases);
 }
@@ -192,6 +221,19 @@ void Executable::give_up(Frame& f) {
   }
   f.take_error();
   f.result_tensors.assign(f.result_tensors.size(), Tensor());
+  f.arguments.clear();
+  drop_handles(f);
+}
+
+// An iterator among them would go on with its pass until the next call.
+void Executable::drop_handles(Frame& f) {
+  for (auto* handles : {&f.handles, &f.parameter_handles, &f.result_handles, &f.given}) {
+    for (Tensor& t : *handles) t = Tensor();
+  }
+  for (const auto& loop : f.loops) {
+    if (loop) loop->fresh.assign(loop->fresh.size(), Tensor());
+  }
+  for (const auto& child : f.children) drop_handles(*child);
 }
 
 void Executable::finish(Frame& f) {
@@ -322,7 +364,11 @@ void Executable::run_other(Frame& f, const Step& step) {
 }
 
 void Executable::issue(Frame& f) {
-  if (has_async_) f.previous_end = f.lane_end;
+  if (has_async_) {
+    f.previous_end = f.lane_end;
+    f.previous_end.insert(f.previous_end.end(), f.earlier.begin(), f.earlier.end());
+    f.earlier.clear();
+  }
   for (size_t i : copied_variables_) {
     f.before[i] = variable_of(variables_[i]).device->compute().now();
   }
@@ -371,14 +417,14 @@ bool Executable::replay_kernels(int64_t times) {
   const CurrentTeam current(team_);
   const TeamToken token(team_);
   const bool whole = !team_ || token.threads() >= team_->threads();
-  for (int64_t i = 0; whole && !f.fresh && i < times; ++i) {
+  const bool ready = whole && !f.fresh && f.attached;
+  for (int64_t i = 0; ready && i < times; ++i) {
     for (size_t k = 0; k < steps_.size(); ++k) {
       launch_timed(steps_[k], *steps_[k].prepared, f.args[k]);
     }
   }
-  const bool ran = whole && !f.fresh;
   release(f);
-  return ran;
+  return ready;
 }
 
 size_t Executable::copy_bytes(const Step& step) const {

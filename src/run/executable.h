@@ -17,6 +17,7 @@
 
 namespace tandem {
 
+class ArenaPool;
 class Team;
 struct VariableImpl;
 struct VariableLock;
@@ -27,8 +28,10 @@ class Executable {
     kCaptured,  // what a device can capture is one launch
     kOneByOne,  // for a plan that is used a few times only
   };
+  /// `pool`: of the plans that share memory with this one; null: there are none.
   explicit Executable(std::shared_ptr<const PlannedGraph> planned,
-                      Launches launches = Launches::kCaptured);
+                      Launches launches = Launches::kCaptured,
+                      std::shared_ptr<ArenaPool> pool = nullptr);
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
   ~Executable();
@@ -95,7 +98,24 @@ class Executable {
   }
   [[gnu::cold]] void keep_idle(Frame& frame);
   std::unique_ptr<Frame> make_frame();
-  Ref<Buffer> allocate_arena(size_t space) const;
+  /// Memory on one device for a frame and those of its sub-graphs.
+  struct ArenaNeed {
+    Device* device = nullptr;
+    size_t bytes = 0;
+  };
+  void find_needs();
+  Ref<Buffer> allocate_arena(const ArenaNeed& need) const;
+  /// Gives a frame memory; see run/executable_memory.cc.
+  [[gnu::cold]] void attach(Frame& frame);
+  void detach(Frame& frame);
+  void take_from_others();
+  void give_up_memory();
+  static void collect_ends(const Frame& frame, std::vector<TimePoint>& ends);
+  void await_earlier_users(Frame& frame);
+  void place_arenas(Frame& frame);
+  void place_arenas(Frame& frame, const Frame& top, const std::vector<ArenaNeed>& needs,
+                    std::vector<size_t>& used);
+  void leave_pool();
   [[gnu::cold]] void bind_variables(Frame& frame, const VariableLock* lock);
   void find_updates();
   void find_arena_groups();
@@ -111,6 +131,8 @@ class Executable {
   [[gnu::cold]] void forget_lists(Frame& frame);
   [[gnu::cold]] void forget_error(Frame& frame);
   [[gnu::cold]] void give_up(Frame& frame);
+  static void drop_handles(Frame& frame);
+  void make_room();
   [[gnu::cold]] void finish(Frame& frame);
   void issue(Frame& frame);
   void run_on_host(Frame& frame, size_t begin, size_t end);
@@ -232,7 +254,10 @@ class Executable {
   std::vector<void*> table_;  // addresses that never change; others are null
   std::vector<std::vector<Patch>> parameter_patches_, result_patches_, variable_patches_;
   std::vector<Patch> arena_patches_;
-  std::vector<int32_t> arena_spaces_;           // of arena_patches_
+  std::vector<int32_t> arena_spaces_;  // of arena_patches_
+  const std::shared_ptr<ArenaPool> pool_;
+  std::vector<ArenaNeed> needs_;
+  bool shares_ = false;  // the memory of its frames with other plans
   std::vector<std::vector<Tensor>> constants_;  // by node and space
   /// Variables of this plan and of nested ones.
   std::vector<Tensor> variables_;

@@ -59,10 +59,15 @@ void Executable::find_arena_groups() {
 
 // Variables that a call writes are put together once; another plan may have done so.
 void Executable::gather_variables() {
+  // Where they were before, nobody will ask for memory of just that size again.
+  constexpr size_t kGivenBack = size_t{16} << 20;
   for (const std::vector<size_t>& group : arena_groups_) {
     std::vector<VariableImpl*> members;
     for (size_t i : group) members.push_back(variables_[i].impl()->variable.get());
-    VariableArena::gather(members);
+    const auto arena = VariableArena::gather(members);
+    if (!arena || arena->memory()->bytes() < kGivenBack) continue;
+    Device& device = *members[0]->device;
+    if (device.is_host()) device.allocator().trim();
   }
   arena_groups_.clear();
 }

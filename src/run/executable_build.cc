@@ -342,6 +342,7 @@ class ExecutableBuilder {
          KernelRegistry::get().find(*n.op, s.device->platform())) {
       if (candidate->id == plan_.steps[k].kernel) s.kernel = candidate;
     }
+    if (plan_.steps[k].kernel == kernel_of_nothing().id) s.kernel = &kernel_of_nothing();
     if (s.kernel && !fits(n, *s.kernel, s)) {
       throw DataLossError("plan: kernel " + plan_.steps[k].kernel +
                           " does not fit node " + n.name);
@@ -356,6 +357,7 @@ class ExecutableBuilder {
   bool fits(const Node& n, const Kernel& kernel, const Executable::Step& step) const {
     NodeSignature s;
     step_signature(g_, n, *step.device, step.threads, s);
+    if (&kernel == &kernel_of_nothing()) return computes_nothing(s.signature);
     return kernel.launch && kernel_fits(kernel, s.signature);
   }
 
@@ -448,6 +450,7 @@ class ExecutableBuilder {
         r.device = p.space >= 0 ? e_.spaces_[idx(p.space)] : nullptr;
         r.info = &g_.info(v);
         r.made_by = maker_on_a_device(v, p);
+        r.any_stream = r.device && !r.device->is_host() && !made_by_compute(v, p);
         e_.hands_through_ |= p.storage != Place::Storage::kResult;
       }
       e_.results_.push_back(r);
@@ -464,6 +467,18 @@ class ExecutableBuilder {
       }
     }
     return maker;
+  }
+
+  // Whether all that writes a result's memory is work of a device's compute stream.
+  bool made_by_compute(ValueRef v, const Place& p) const {
+    return std::all_of(
+        e_.segments_.begin(), e_.segments_.end(), [&](const Executable::Segment& s) {
+          const bool compute = !s.host && !s.side && !s.copy;
+          const auto first = e_.steps_.begin() + static_cast<std::ptrdiff_t>(s.begin);
+          return compute ||
+                 std::none_of(first, e_.steps_.begin() + static_cast<std::ptrdiff_t>(s.end),
+                              [&](const Executable::Step& k) { return makes(k, v, p); });
+        });
   }
 
   // A step that makes a result: also one whose output is the result's memory.
@@ -632,19 +647,23 @@ class ExecutableBuilder {
   std::vector<int32_t> first_child_;  // by node
 };
 
-Executable::Executable(std::shared_ptr<const PlannedGraph> planned, Launches launches)
+Executable::Executable(std::shared_ptr<const PlannedGraph> planned, Launches launches,
+                       std::shared_ptr<ArenaPool> pool)
     : planned_(std::move(planned)),
       graph_(*planned_->graph),
       plan_(planned_->plan),
       launches_(launches),
-      name_(recorder::intern(graph_.name())) {
+      name_(recorder::intern(graph_.name())),
+      pool_(std::move(pool)) {
   const CollectBuilds collected;
   ExecutableBuilder(*this).run();
   builds_ = planned_->builds;
   builds_.add(collected.builds());
+  find_needs();
 }
 
 Executable::~Executable() {
+  leave_pool();
   for (const auto& frame : frames_) wait_quietly(*frame);
 }
 

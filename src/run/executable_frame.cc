@@ -8,7 +8,6 @@
 
 #include "device/runtime.h"
 #include "device/wait_until_passed.h"
-#include "plan/peak.h"
 #include "tensor/live_memory.h"
 #include "tensor/transfer.h"
 #include "tensor/variable_arena.h"
@@ -19,58 +18,13 @@ namespace {
 void* plus(void* p, int64_t offset) { return static_cast<std::byte*>(p) + offset; }
 }  // namespace
 
-// The allocator knows what one allocation lacks; the plan knows what the call needs, and
-// which of its values are large.
-Ref<Buffer> Executable::allocate_arena(size_t s) const {
-  const PlanSpace& space = plan_.spaces[s];
-  const int64_t limit = spaces_[s]->allocator().info().limit;
-  const auto needs = [&] {
-    return fmt::format(
-        "{}: a call needs {} bytes on {} ({} for intermediate values, {} for results, {} "
-        "for constants, {} for variables); the limit is {}",
-        graph_.name(),
-        space.bytes + space.result_bytes + space.constant_bytes + space.variable_bytes,
-        spaces_[s]->full_name(), space.bytes, space.result_bytes, space.constant_bytes,
-        space.variable_bytes, limit);
-  };
-  const auto largest = [&] {
-    const std::string lines = peak_text(*planned_, static_cast<int32_t>(s), 8);
-    if (lines.empty()) return lines;
-    return fmt::format("\nLargest values of {}, where most of them are needed at once:{}",
-                       graph_.name(), lines);
-  };
-  if (plan_.over_limit > 0 && plan_.over_device == space.device) {
-    throw ResourceExhaustedError(fmt::format(
-        "{}, which is exceeded by {} bytes. Use smaller batches, another device, or a "
-        "higher limit.{}",
-        needs(), plan_.over_limit, largest()));
-  }
-  try {
-    return allocate_for({"intermediate values of", name_}, *spaces_[s],
-                        static_cast<size_t>(space.bytes));
-  } catch (const ResourceExhaustedError& e) {
-    throw ResourceExhaustedError(fmt::format("{}. {}{}", needs(), e.what(), largest()));
-  }
-}
-
 std::unique_ptr<Executable::Frame> Executable::make_frame() {
   auto f = std::make_unique<Frame>();
   f->table = table_;
-  f->arenas.resize(spaces_.size());
   f->arena_addresses.assign(spaces_.size(), nullptr);
-  for (size_t s = 0; s < spaces_.size(); ++s) {
-    if (!plan_.spaces[s].bytes) continue;
-    f->arenas[s] = allocate_arena(s);
-    f->arena_addresses[s] = f->leases.address(f->arenas[s]);
-  }
-  for (size_t i = 0; i < arena_patches_.size(); ++i) {
-    const Patch& p = arena_patches_[i];
-    f->table[p.slot] = plus(f->arena_addresses[idx(arena_spaces_[i])], p.offset);
-  }
   for (const Step& s : steps_) {
-    LaunchArgs a{f->table.data() + s.in, f->table.data() + s.out, nullptr, nullptr};
-    if (s.workspace != Step::kNoSlot) a.workspace = f->table[s.workspace];
-    f->args.push_back(a);
+    f->args.push_back(
+        {f->table.data() + s.in, f->table.data() + s.out, nullptr, nullptr});
   }
   const size_t p = parameter_patches_.size(), r = result_patches_.size();
   f->bound.assign(2 * (p + r) + variables_.size(), nullptr);
@@ -130,19 +84,6 @@ void Executable::trim() {
   std::erase_if(frames_, [&](const std::unique_ptr<Frame>& f) {
     return std::find(unused.begin(), unused.end(), f.get()) != unused.end();
   });
-}
-
-int64_t Executable::frame_bytes(const std::string& device) const {
-  const std::lock_guard lock(frames_mutex_);
-  int64_t sum = 0;
-  for (const auto& f : frames_) {
-    for (const auto& arena : f->arenas) {
-      if (arena && arena->device().full_name() == device) {
-        sum += static_cast<int64_t>(arena->bytes());
-      }
-    }
-  }
-  return sum;
 }
 
 int64_t Executable::launches(const std::string& device) const {

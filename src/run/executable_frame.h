@@ -4,6 +4,7 @@
 
 #include "base/recorder.h"
 #include "device/capture_session.h"
+#include "run/arena_pool.h"
 #include "run/executable.h"
 #include "run/scalar_step.h"
 #include "tensor/variable_lock.h"
@@ -113,6 +114,9 @@ struct Executable::Result {
   Place::Storage storage = Place::Storage::kNone;  // kNone: there is no such result
   int32_t index = -1;                              // as in Place
   int32_t made_by = -1;                            // segment of a device; -1: none
+  /// On a device, and written by copies or by control flow of the host, which are not in
+  /// the order of its compute stream.
+  bool any_stream = false;
   Device* device = nullptr;
   const ValueInfo* info = nullptr;
 };
@@ -135,6 +139,7 @@ struct Executable::Frame {
   bool polls = true;      // its steps ask for interrupts
   bool fresh = true;      // addresses have never been bound
   bool lists = false;     // there are handles to be let go
+  bool attached = false;  // it has memory (run/executable_memory.cc)
   std::atomic<bool> failed{false};  // on a lane: later work of the call does nothing
   std::vector<LaunchArgs> args;     // by step
   std::span<void*> parameters, results, variables;  // as bound now: parts of `bound`
@@ -142,8 +147,11 @@ struct Executable::Frame {
   std::vector<Tensor> result_tensors;  // of the last call
 
   std::vector<void*> bound;
-  std::vector<Ref<Buffer>> arenas;  // by space; null: nothing needed
-  std::vector<void*> arena_addresses;
+  std::vector<std::unique_ptr<PlanArena>> arenas;  // of a whole plan: by need
+  std::vector<void*> arena_tops;                   // their addresses, as placed last
+  std::vector<void*> arena_addresses;              // by space
+  /// Work of other plans that used the memory before this call.
+  std::vector<TimePoint> earlier;
   LeaseSet leases;
   std::vector<void*> table;
   std::vector<Tensor> handles;  // lists

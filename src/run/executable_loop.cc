@@ -88,7 +88,8 @@ void Executable::make_loop_state(Frame& f, const Step& step) {
       state->buffers[side].push_back(
           memory
               ? allocate_for({"loop state of", name_, info.dtype, &info.shape}, *d,
-                             static_cast<size_t>(checked_bytes(info.dtype, info.shape)))
+                             static_cast<size_t>(checked_bytes(info.dtype, info.shape)),
+                             nullptr)  // copies may be the first to write it
               : nullptr);
       state->addresses[side].push_back(
           memory ? f.leases.address(state->buffers[side].back()) : nullptr);

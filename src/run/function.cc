@@ -60,6 +60,7 @@ struct Function::State {
   using Reading = Readers<std::shared_ptr<const Trace>>::Reading;
   const Body body;
   const FunctionOptions options;
+  const std::shared_ptr<ArenaPool> pool = std::make_shared<ArenaPool>();  // of its traces
   mutable std::mutex mutex;  // guards what follows; held while tracing
   std::vector<std::shared_ptr<const Trace>> traces;  // most recently used last
   std::atomic<int64_t> count{0};  // read without the mutex: the body may ask, too
@@ -120,6 +121,7 @@ std::shared_ptr<const Trace> Function::State::trace(
   GraphFunctionOptions graph_options;
   graph_options.optimize = options.optimize;
   graph_options.max_plans = options.max_plans;
+  graph_options.pool = pool;
   made->compiled = std::make_shared<CompiledFunction>(
       std::make_shared<const Graph>(name_dimensions(graph)), graph_options);
   ++count;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -73,15 +75,18 @@ std::vector<char> find_lists(const Graph& g) {
 
 bool is_state(const Graph& g, int32_t node) { return g.node(node).outputs[0].state; }
 
-// The parameters whose contents reach an input that decides shapes.
+// The parameters whose contents reach an input that decides shapes. Whose shape alone is
+// looked at on the way there does not: rows of ids have a number, whatever the ids are.
 std::vector<char> find_deciding_parameters(const Graph& g) {
   std::vector<char> decides(g.nodes().size(), 0);
   for (int32_t i = g.size(); i-- > 0;) {
     const Node& n = g.node(i);
     for (size_t k = 0; k < n.inputs.size(); ++k) {
       if (!n.inputs[k].defined()) continue;
-      const bool host =
-          n.kind == Node::Kind::kOp && n.op->input_def(static_cast<int>(k)).host;
+      const InputDef* const def =
+          n.kind == Node::Kind::kOp ? &n.op->input_def(static_cast<int>(k)) : nullptr;
+      if (def && def->shape_only) continue;
+      const bool host = def && def->host;
       const bool small = is_integer(g.info(n.inputs[k]).dtype);
       if (host || (decides[static_cast<size_t>(i)] && small)) {
         decides[static_cast<size_t>(n.inputs[k].node)] = 1;
@@ -135,6 +140,32 @@ std::vector<char> find_made(const Graph& graph) {
   return made;
 }
 
+// What a plan takes as long as it is kept: its nodes, kernels and places, and constants
+// that the function's own graph does not have.
+int64_t kept_bytes(const PlannedGraph& planned, const Graph& source) {
+  constexpr int64_t kNodeBytes = 4096;
+  std::set<const Buffer*> shared;
+  for (const Node& n : source.nodes()) {
+    if (n.kind == Node::Kind::kConstant) shared.insert(n.constant.impl()->buffer.get());
+  }
+  int64_t bytes = 0;
+  for (const Node& n : planned.graph->nodes()) {
+    bytes += kNodeBytes;
+    if (n.kind != Node::Kind::kConstant) continue;
+    const TensorImpl& t = *n.constant.impl();
+    if (t.buffer && !shared.contains(t.buffer.get())) {
+      bytes += static_cast<int64_t>(t.buffer->bytes());
+    }
+  }
+  for (const PlanSpace& s : planned.plan.spaces) {
+    if (!Runtime::get().named(s.device).is_host()) bytes += s.constant_bytes;
+  }
+  for (const auto& list : planned.subplans) {
+    for (const auto& sub : list) bytes += kept_bytes(*sub, source);
+  }
+  return bytes;
+}
+
 bool copies_between_devices(const PlannedGraph& planned) {
   if (planned.plan.copies > 0) return true;
   for (const auto& list : planned.subplans) {
@@ -174,6 +205,13 @@ struct GraphFunction::Key {
 };
 
 struct GraphFunction::Compiled {
+  explicit Compiled(std::shared_ptr<KeptPlans> k) : kept(std::move(k)) { ++kept->count; }
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+  ~Compiled() { uncount(); }
+  /// It is no longer kept, though calls may still use it.
+  void uncount();
+
   // What every call reads, side by side (run/executable.h).
   alignas(64) std::unique_ptr<InstalledPlans> plans;
   const Team* team = Runtime::get().cpu().team();
@@ -189,6 +227,9 @@ struct GraphFunction::Compiled {
   Tensor variable;      // one of those that are held over the parts: they share a lock
   bool writes = false;  // any of them
   bool copies = false;  // between devices, here or in the parts that follow
+  const std::shared_ptr<KeptPlans> kept;
+  int64_t bytes = 0;    // that it takes as long as it is kept
+  bool counted = true;  // among those kept
 
   bool fits(std::span<const Tensor> arguments, const GraphFunction& f) const;
   std::vector<Tensor> run(std::span<const Tensor> arguments);
@@ -217,6 +258,15 @@ bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
     if (!(v.value.shape() == key.variable_shapes[i])) return false;
   }
   return true;
+}
+
+void GraphFunction::Compiled::uncount() {
+  if (!std::exchange(counted, false)) return;
+  --kept->count;
+  kept->bytes -= bytes;
+  if (!rest) return;
+  const std::lock_guard lock(rest->mutex_);
+  for (const auto& later : rest->compiled_) later->uncount();
 }
 
 std::vector<Tensor> GraphFunction::Compiled::run(std::span<const Tensor> arguments) {
@@ -248,12 +298,25 @@ std::vector<Tensor> GraphFunction::Compiled::run_parts(
   return rest->run(gather(rest_inputs));
 }
 
+namespace {
+
+GraphFunctionOptions whole_options(GraphFunctionOptions options) {
+  if (!options.pool) options.pool = std::make_shared<ArenaPool>();
+  if (!options.kept) options.kept = std::make_shared<KeptPlans>();
+  return options;
+}
+
+}  // namespace
+
 GraphFunction::GraphFunction(GraphPtr graph, GraphFunctionOptions options)
-    : made_(find_made(*graph)), graph_(callable(std::move(graph))), options_(options) {
+    : made_(find_made(*graph)),
+      graph_(callable(std::move(graph))),
+      options_(whole_options(std::move(options))) {
   // What nobody needs decides nothing: a range whose numbers a loop counts, for one.
   value_matters_ =
       find_deciding_parameters(options_.optimize ? remove_dead_nodes(*graph_) : *graph_);
   lists_ = find_lists(*graph_);
+  planned_values_.resize(value_matters_.size());
   std::vector<VariableImpl*> variables;
   for (const Node& n : graph_->nodes()) {
     if (n.kind != Node::Kind::kVariable) continue;
@@ -299,7 +362,8 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
     if (value_matters_[i] && is_integer(t.dtype) && t.shape.rank() <= 1 &&
         t.shape.num_elements() <= kMaxHostValues) {
       k.value = host_ints(arguments[i], "argument");
-      k.valued = !k.value.empty();
+      k.valued = !k.value.empty() && plans_by_value(i, k.value);
+      if (!k.valued) k.value.clear();
     }
     key.arguments.push_back(std::move(k));
   }
@@ -314,11 +378,32 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
   made->key = std::move(key);
   compiled_.push_back(std::move(made));
   last_.store(compiled_.back().get(), std::memory_order_seq_cst);
-  if (static_cast<int64_t>(compiled_.size()) > options_.max_plans) {
-    readers_.retire(std::move(compiled_.front()));
-    compiled_.erase(compiled_.begin());
-  }
+  forget_old_plans();
   return *compiled_.back();
+}
+
+// Contents that decide sizes are planned for while they are few (a shape, a number of
+// heads). What differs from call to call is data: the sizes that it decides are found
+// when the function runs, and plans are made for those.
+bool GraphFunction::plans_by_value(size_t argument, const PartialValue& value) {
+  constexpr size_t kMostValues = 32;
+  std::vector<PartialValue>& known = planned_values_[argument];
+  if (std::find(known.begin(), known.end(), value) != known.end()) return true;
+  if (known.size() >= kMostValues) return false;
+  known.push_back(value);
+  return true;
+}
+
+void GraphFunction::forget_old_plans() {
+  const KeptPlans& kept = *options_.kept;
+  while (compiled_.size() > 1 &&
+         (kept.count > options_.max_plans || kept.bytes > options_.max_plan_bytes)) {
+    // What is retired counts until nobody runs it; it is no reason to retire more.
+    std::unique_ptr<Compiled> oldest = std::move(compiled_.front());
+    compiled_.erase(compiled_.begin());
+    oldest->uncount();
+    readers_.retire(std::move(oldest));
+  }
 }
 
 namespace {
@@ -352,7 +437,7 @@ bool may_stand_in(bool deterministic) {
 
 std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
     const Key& key, std::span<const Tensor> arguments) {
-  auto made = std::make_unique<Compiled>();
+  auto made = std::make_unique<Compiled>(options_.kept);
   const int64_t begin = recorder::now_ns();
   std::vector<TensorInfo> infos;
   std::vector<Tensor> values;
@@ -399,12 +484,14 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
   plan.deterministic = key.deterministic;
   plan.copies = key.copies;
   plan.measure_kernels = options_.measure_kernels && options_.optimize;
-  made->plans =
-      std::make_unique<InstalledPlans>(std::move(stages.planned), std::move(devices),
-                                       plan, single_ops ? &*single_ops : nullptr);
+  made->plans = std::make_unique<InstalledPlans>(std::move(stages.planned),
+                                                 std::move(devices), plan, options_.pool,
+                                                 single_ops ? &*single_ops : nullptr);
   made->plan_ms = made->plans->own().plan.plan_ms;
   made->copies = copies_between_devices(made->plans->own()) ||
                  copies_between_devices(made->plans->running().planned());
+  made->bytes = kept_bytes(made->plans->own(), *graph_);
+  options_.kept->bytes += made->bytes;
   made->whole = stages.whole;
   if (!stages.whole) {
     for (const Node& n : graph.nodes()) {

@@ -13,15 +13,30 @@
 #include <vector>
 
 #include "graph/passes/passes.h"
+#include "run/arena_pool.h"
 #include "run/executable.h"
 #include "run/readers.h"
 
 namespace tandem {
 
+/// The plans that a function keeps, with those of the parts that follow where sizes cut
+/// it, and what they take by themselves: constants and bookkeeping.
+struct KeptPlans {
+  std::atomic<int64_t> count{0};
+  std::atomic<int64_t> bytes{0};
+};
+
 struct GraphFunctionOptions {
   bool optimize = true;
   bool measure_kernels = true;
+  /// Of plans that are kept, those of later parts included; the last one of each stays.
   int64_t max_plans = 64;
+  int64_t max_plan_bytes = int64_t{256} << 20;
+  /// Memory that its plans share with those of functions that seldom run at the same time
+  /// as they do (traces of one body); null: among themselves.
+  std::shared_ptr<ArenaPool> pool = nullptr;
+  /// Of the function that this one is a part of; null: it is none.
+  std::shared_ptr<KeptPlans> kept = nullptr;
 };
 
 /// Puts results into their places; throws ValueError when there are more or fewer.
@@ -72,6 +87,8 @@ class GraphFunction {
   void check_count(std::span<const Tensor> arguments) const;
   Compiled& find(std::span<const Tensor> arguments);
   std::unique_ptr<Compiled> compile(const Key& key, std::span<const Tensor> arguments);
+  bool plans_by_value(size_t argument, const PartialValue& value);
+  void forget_old_plans();
   std::vector<Tensor> fill_absent(std::span<const Tensor> arguments) const;
 
   // What every call reads, side by side (run/executable.h).
@@ -87,6 +104,8 @@ class GraphFunction {
 
   mutable std::mutex mutex_;                         // guards what follows
   std::vector<std::unique_ptr<Compiled>> compiled_;  // most recently found last
+  /// By argument: the values that plans were made for.
+  std::vector<std::vector<PartialValue>> planned_values_;
 };
 
 }  // namespace tandem

@@ -75,8 +75,12 @@ bool exchangeable(const PlannedGraph& a, const PlannedGraph& b) {
 }  // namespace
 
 InstalledPlans::InstalledPlans(Graph source, std::vector<Device*> devices,
-                               const PlanOptions& options, const Graph* single_ops)
-    : source_(std::move(source)), devices_(std::move(devices)), options_(options) {
+                               const PlanOptions& options,
+                               std::shared_ptr<ArenaPool> pool, const Graph* single_ops)
+    : source_(std::move(source)),
+      devices_(std::move(devices)),
+      options_(options),
+      pool_(std::move(pool)) {
   PlanOptions first = options;
   first.wait_for_kernels = !single_ops;
   own_ = make(first);
@@ -122,8 +126,8 @@ std::string InstalledPlans::find_stand_in(const Graph& single_ops) {
       return "calls waited for the compiler: single ops use other variables";
     }
     planned->builds.get();  // loaded: none of its launches can fail for that
-    stand_in_ =
-        std::make_unique<Executable>(std::move(planned), Executable::Launches::kOneByOne);
+    stand_in_ = std::make_unique<Executable>(std::move(planned),
+                                             Executable::Launches::kOneByOne, pool_);
   } catch (const Error& error) {
     return std::string("calls waited for the compiler: ") + error.what();
   }
@@ -152,7 +156,8 @@ void InstalledPlans::install_own() {
   // Candidates are timed when all of them are there.
   std::shared_ptr<const PlannedGraph> planned = own_;
   if (planned->unmeasured) planned = make(options_);
-  auto made = std::make_unique<Executable>(planned);
+  auto made =
+      std::make_unique<Executable>(planned, Executable::Launches::kCaptured, pool_);
   {
     const std::lock_guard lock(mutex_);
     own_ = std::move(planned);
@@ -192,7 +197,8 @@ size_t InstalledPlans::install(std::shared_ptr<const PlannedGraph> plan) {
           source_.name(), name));
     }
   }
-  auto made = std::make_unique<Executable>(std::move(plan));
+  auto made = std::make_unique<Executable>(std::move(plan),
+                                           Executable::Launches::kCaptured, pool_);
   const std::lock_guard lock(mutex_);
   all_.push_back(std::move(made));
   return all_.size() - 1;

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "run/arena_pool.h"
 #include "run/executable.h"
 
 namespace tandem {
@@ -22,9 +23,9 @@ class InstalledPlans {
  public:
   /// Plans `source` and uses that. `devices`: of the arguments. `single_ops`: the same
   /// computation as `source` without fused regions, which may stand in; null: calls wait
-  /// for the compiler.
+  /// for the compiler. `pool`: whose memory the plans use.
   InstalledPlans(Graph source, std::vector<Device*> devices, const PlanOptions& options,
-                 const Graph* single_ops = nullptr);
+                 std::shared_ptr<ArenaPool> pool, const Graph* single_ops = nullptr);
 
   /// For a call that begins now.
   Executable& current() {
@@ -64,6 +65,7 @@ class InstalledPlans {
   const Graph source_;
   const std::vector<Device*> devices_;
   const PlanOptions options_;
+  const std::shared_ptr<ArenaPool> pool_;
   std::shared_ptr<const PlannedGraph> own_;
 
   std::unique_ptr<Executable> stand_in_;

@@ -3,6 +3,7 @@
 The native base class finds the trace of a call by itself; this class is asked when there is none yet.
 """
 
+import collections
 import functools
 import itertools
 import logging
@@ -20,6 +21,8 @@ _log = logging.getLogger("tandem")
 
 # TensorFlow's rule: so many traces within so many calls are worth a warning, twice.
 _FREQUENT, _HISTORY, _WARNINGS = 5, 10, 2
+# Traces that one function keeps; each takes some hundred KB.
+_MOST_TRACES = 128
 
 
 def run_functions_eagerly(run_eagerly):
@@ -43,11 +46,13 @@ class Function(_core.FunctionCache):
         self._type = FunctionType(python_function, options["input_signature"])
         self._lock = threading.RLock()
         self._concretes = {}  # skeleton and context → list of (shapes, ConcreteFunction)
+        self._recent = collections.OrderedDict()  # id of a concrete function → its key; most recently asked for last
         self._count = 0
         self._first = True
         self._converted = None
         self._traced_at = []  # numbers of calls that were traced
         self._warnings = 0
+        self._forgot = False
         self._young = self._held = None
         self._bound = {}  # id of an instance → (weak reference, Function)
 
@@ -182,7 +187,26 @@ class Function(_core.FunctionCache):
                 wanted = self._generalized(same, shapes)
                 found = self._trace(args, kwargs, wanted, _known(tensors))
                 same.append((tuple(spec.shape for spec in found._traced.inputs), found))
+            self._recent[id(found)] = key
+            self._recent.move_to_end(id(found))
+            if len(self._recent) > _MOST_TRACES:
+                self._forget_oldest()
         return found, tensors
+
+    def _forget_oldest(self):
+        """Drops the trace that was not asked for longest. Who holds its ConcreteFunction keeps it."""
+        oldest, key = self._recent.popitem(last=False)
+        same = self._concretes[key]
+        same[:] = [entry for entry in same if id(entry[1]) != oldest]
+        if not same:
+            del self._concretes[key]
+        if not self._forgot:
+            self._forgot = True
+            _log.warning(
+                "%r has more than %d traces; those not used for longest are dropped, and traced again when they are "
+                "called. Pass tensors of one shape, give an input_signature with open dimensions, or set "
+                "reduce_retracing.", self._python_function, _MOST_TRACES,
+            )  # fmt: skip
 
     def _generalized(self, same, shapes):
         """Shapes to trace for: with reduce_retracing, open where they differ from those before."""
@@ -225,7 +249,7 @@ class Function(_core.FunctionCache):
     def _trace_body(self, args, kwargs, values=()):
         body = self._body()
         if not self._first:
-            return trace_callable(body, args, kwargs, self._name)
+            return trace_callable(body, args, kwargs, self._name, like=self._any_trace())
         # Variables may be created now; what uses them is traced once they are there.
         created = []
         traced = trace_callable(body, args, kwargs, self._name, created, values)
@@ -234,6 +258,9 @@ class Function(_core.FunctionCache):
             return traced
         self._count += 1
         return trace_callable(body, args, kwargs, self._name)
+
+    def _any_trace(self):
+        return next((concrete._traced for same in self._concretes.values() for _, concrete in same), None)
 
     def _body(self):
         """The Python function with its control flow converted."""

@@ -42,11 +42,12 @@ class Traced:
         return tuple(v for v in self.variables if v.trainable)
 
 
-def trace_callable(fn, args=(), kwargs=None, name=None, created=None, values=()):
+def trace_callable(fn, args=(), kwargs=None, name=None, created=None, values=(), like=None):
     """Traces fn(*args, **kwargs), where a TensorSpec anywhere in the arguments stands for a tensor.
 
     Variables that the trace creates are appended to `created`; None: creating one is a ValueError. They may begin
-    with what depends on arguments whose `values` are given, in their order.
+    with what depends on arguments whose `values` are given, in their order. `like`: another trace of the function,
+    with which this one shares memory.
     """
     name = name or getattr(fn, "__name__", "function")
     graph = FuncGraph(f"__inference_{name}_{next(_numbers)}")
@@ -63,12 +64,13 @@ def trace_callable(fn, args=(), kwargs=None, name=None, created=None, values=())
     try:
         with creation.rules(created, graph, values):
             given = composites.rebuild(tuple(args), place)
-            named = {key: composites.rebuild(value, place, key) for key, value in (kwargs or {}).items()}
+            kwargs = kwargs or {}
+            named = {key: composites.rebuild(kwargs[key], place, key) for key in composites.keys_of(kwargs)}
             outputs = fn(*given, **named)
             flat = []
             outputs = composites.rebuild(outputs, lambda value, path: _result(value, fn))
             results = composites.number(outputs, flat)
-        compiled = graph._finish(flat)
+        compiled = graph._finish(flat, like.compiled if like is not None else None)
     finally:
         graph._exit()
     return Traced(name, graph, compiled, inputs, placeholders, outputs, results)

@@ -1,16 +1,16 @@
 """A step of a model (train_step, test_step, predict_step) as compiled functions."""
 
 import tandem as tf
-from keras.src import tree
 from tandem import _core
+from tandem.framework import nest
 from tandem.framework.function import functions_run_eagerly
-from tandem.keras_backend.feed import pack
+from tandem.keras_backend.feed import leaves_of, pack
 
 
 class _Trace:
     """The step for one kind of batch: a compiled function from the batch's tensors to those of the result."""
 
-    def __init__(self, step, structure, specs, device):
+    def __init__(self, step, structure, specs, device, like=None):
         self.structure = structure
         self.specs = specs
         self.device = device
@@ -19,11 +19,11 @@ class _Trace:
         try:
             arguments = [graph.placeholder(s.dtype, s.shape, s.name) for s in specs]
             result = step(pack(structure, arguments))
-            self.result = tree.map_structure(_as_tensor, result)
+            self.result = nest.map_structure(_as_tensor, result)
         finally:
             graph._exit()
-        flat = [t for t in tree.flatten(self.result) if t is not None]
-        self.compiled = graph._finish(flat)
+        flat = leaves_of(self.result)
+        self.compiled = graph._finish(flat, like.compiled if like is not None else None)
 
     def fits(self, specs, device):
         return device == self.device and all(
@@ -38,7 +38,7 @@ class _Trace:
         """The number of a result that a dict names; -1: there is none."""
         if not isinstance(self.result, dict) or not isinstance(self.result.get(name), tf.Tensor):
             return -1
-        tensors = [t for t in tree.flatten(self.result) if t is not None]
+        tensors = leaves_of(self.result)
         return next(i for i, t in enumerate(tensors) if t is self.result[name])
 
 
@@ -75,7 +75,7 @@ class EagerStep:
         self._joins = joins
 
     def on_batch(self, data):
-        return self.step(tree.map_structure(_as_tensor, data))
+        return self.step(nest.map_structure(_as_tensor, data))
 
     def __call__(self, batches):
         results = [self.on_batch(data) for _, data in zip(range(self.steps_per_execution), batches)]
@@ -87,7 +87,7 @@ class EagerStep:
 def read_logs(logs):
     """The logs with arrays in the place of tensors. Keras's own conversion to numbers takes an error for a value that
     is no number, and a GPU raises the errors of a step when its results are read."""
-    return tree.map_structure(lambda value: value.numpy() if isinstance(value, _core.EagerTensor) else value, logs)
+    return nest.map_structure(lambda value: value.numpy() if isinstance(value, _core.EagerTensor) else value, logs)
 
 
 def join_rows(results):
@@ -96,7 +96,7 @@ def join_rows(results):
         return results[0]
     rows = _core.OutputRows()
     for result in results:
-        rows.append([t for t in tree.flatten(result) if t is not None])
+        rows.append(leaves_of(result))
     return pack(results[0], rows.finish())
 
 
@@ -121,14 +121,14 @@ class StepFunction(EagerStep):
                 return trace
         if traces and traces[-1].device == device:
             specs = _generalized(traces[-1].specs, specs) or specs
-        traces.append(_Trace(self.step, structure, specs, device))
+        traces.append(_Trace(self.step, structure, specs, device, self.last_trace))
         return traces[-1]
 
     def on_batch(self, data):
         if functions_run_eagerly():
             return super().on_batch(data)
-        data = tree.map_structure(_as_tensor, data)
-        tensors = [t for t in tree.flatten(data) if t is not None]
+        data = nest.map_structure(_as_tensor, data)
+        tensors = leaves_of(data)
         specs = [tf.TensorSpec(t.shape, t.dtype) for t in tensors]
         trace = self.trace(data, specs)
         return trace.pack(trace.compiled(tensors))
@@ -142,4 +142,4 @@ class StepFunction(EagerStep):
 
 def _structure_key(structure):
     """Equal for structures whose leaves are None in the same places."""
-    return repr(tree.map_structure(lambda leaf: leaf is not None, structure))
+    return repr(nest.map_structure(lambda leaf: leaf is not None, structure))

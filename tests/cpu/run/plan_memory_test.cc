@@ -1,0 +1,179 @@
+// What the plans of one function take together: memory that grows to the largest, however
+// many shapes there are, and plans for what decides sizes alone.
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "device/runtime.h"
+#include "run/graph_function.h"
+#include "support/traced.h"
+#include "tandem/device.h"
+#include "tandem/tandem.h"
+
+namespace tandem {
+namespace {
+
+// The last device: an emulated GPU in the second run of this program.
+Device& device() { return *Runtime::get().devices().back(); }
+
+int64_t used() {
+  device().compute().now().host_wait();
+  return device().allocator().info().current;
+}
+
+template <class F>
+auto here(F&& body) {
+  const DeviceScope scope(device().full_name());
+  return body();
+}
+
+// Products whose intermediate values take far more than arguments and results.
+std::shared_ptr<Graph> products() {
+  return here([] {
+    return testing::trace(
+        [](const std::vector<Tensor>& in) {
+          Tensor y = tile(in[0], {1, 256});
+          for (int i = 0; i < 4; ++i)
+            y = matmul(y, fill({256, 256}, constant(1 / 256.f)));
+          return std::vector<Tensor>{reduce_sum(y)};
+        },
+        {ones({1, 1})}, true);
+  });
+}
+
+Tensor rows(int64_t n) {
+  return here([n] { return ones({n, 1}); });
+}
+
+TEST(PlanMemory, IsThatOfTheLargestPlan) {
+  GraphFunction f(products(), {});
+  const auto run = [&](int64_t n) {
+    const Tensor x = rows(n);
+    EXPECT_EQ(f.run({&x, 1})[0].item<float>(), static_cast<float>(256 * n));
+  };
+  run(200);
+  const int64_t one = used();
+  for (int64_t n = 40; n < 200; n += 8) run(n);
+  EXPECT_GT(f.plans(), 20);
+  // Constants and results of plans, which are small.
+  EXPECT_LT(used() - one, one / 4);
+}
+
+TEST(PlanMemory, GrowsToTheLargestPlan) {
+  GraphFunction f(products(), {});
+  const int64_t before = used();
+  for (int64_t n = 8; n <= 200; n += 8) {
+    const Tensor x = rows(n);
+    EXPECT_EQ(f.run({&x, 1})[0].item<float>(), static_cast<float>(256 * n));
+  }
+  const int64_t all = used() - before;
+  GraphFunction other(products(), {});
+  const int64_t begin = used();
+  const Tensor x = rows(200);
+  other.run({&x, 1});
+  EXPECT_LT(all, 2 * (used() - begin));
+}
+
+// A call that runs has its own; the values are right whoever had the memory before.
+TEST(PlanMemory, IsNeverThatOfAnotherCall) {
+  GraphFunction f(products(), {.max_plans = 4});
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int64_t i = 0; i < 60; ++i) {
+        const int64_t n = 16 + (7 * i + 3 * t) % 6;
+        const Tensor x = rows(n);
+        if (f.run({&x, 1})[0].item<float>() != static_cast<float>(256 * n)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// Calls of two plans by turns, none of which is waited for.
+TEST(PlanMemory, ChangesHandsInTheOrderOfTheDevice) {
+  GraphFunction f(products(), {});
+  std::vector<Tensor> sums;
+  for (int64_t i = 0; i < 40; ++i) {
+    const Tensor x = rows(30 + i % 3);
+    sums.push_back(f.run({&x, 1})[0]);
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    EXPECT_EQ(sums[i].item<float>(), static_cast<float>(256 * (30 + i % 3)));
+  }
+}
+
+TEST(PlanMemory, GoesWithTheFunction) {
+  const int64_t before = used();
+  {
+    GraphFunction f(products(), {});
+    for (int64_t n : {10, 30, 20}) {
+      const Tensor x = rows(n);
+      f.run({&x, 1});
+    }
+    EXPECT_GT(used(), before);
+  }
+  EXPECT_EQ(used(), before);
+}
+
+// The gradient of a lookup asks for the number of ids, not for the ids.
+TEST(PlannedValues, IdsAreNone) {
+  const auto graph = testing::trace(
+      [](const std::vector<Tensor>& in) {
+        const Tensor rows = expand_dims(size(in[0], {DType::kInt32}), 0);
+        return std::vector<Tensor>{zeros(concat({rows, constant({2})}, {.axis = 0}))};
+      },
+      {zeros({4}, DType::kInt32)}, true);
+  GraphFunction f(graph, {});
+  for (int i = 0; i < 20; ++i) {
+    const Tensor ids = fill({4}, constant(i));
+    EXPECT_EQ(f.run({&ids, 1})[0].shape(), Shape({4, 2}));
+  }
+  EXPECT_EQ(f.plans(), 1);
+}
+
+// A size that is another in every call is no reason for a plan each.
+TEST(PlannedValues, AreFew) {
+  const auto graph = testing::trace(
+      [](const std::vector<Tensor>& in) {
+        return std::vector<Tensor>{
+            reduce_sum(fill(reduce_max(in[0], {.axis = {0}, .keepdims = true}), in[1]))};
+      },
+      {zeros({3}, DType::kInt32), constant(1.f)}, true);
+  GraphFunction f(graph, {.max_plans = 1000});
+  for (int i = 0; i < 200; ++i) {
+    const std::vector<Tensor> in = {constant({i, 200 - i, 150}), constant(1.f)};
+    EXPECT_EQ(f.run(in)[0].item<float>(),
+              static_cast<float>(std::max({i, 200 - i, 150})));
+  }
+  EXPECT_LE(f.plans(), 33);
+}
+
+// The parts that follow where sizes cut a function count.
+TEST(PlannedValues, OfLaterPartsAreBounded) {
+  const auto graph = testing::trace(
+      [](const std::vector<Tensor>& in) {
+        const Tensor kept = boolean_mask(in[0], greater(in[0], 0.f));
+        return std::vector<Tensor>{reduce_sum(tile(expand_dims(kept, 1), {1, 64}))};
+      },
+      {zeros({100})}, false);
+  GraphFunction f(graph, {.max_plans = 8});
+  const int64_t before = used();
+  int64_t after_few = 0;
+  for (int64_t n = 1; n < 100; ++n) {
+    const Tensor x = cast(less(range(constant(0), constant(100), constant(1)),
+                               constant(static_cast<int32_t>(n))),
+                          DType::kFloat32);
+    EXPECT_EQ(f.run({&x, 1})[0].item<float>(), static_cast<float>(64 * n));
+    if (n == 20) after_few = used() - before;
+  }
+  EXPECT_LE(used() - before, 8 * std::max<int64_t>(after_few, 1 << 16));
+  EXPECT_EQ(f.plans(), 1);
+}
+
+}  // namespace
+}  // namespace tandem

@@ -1,0 +1,423 @@
+"""Programs that train for long, and whether memory grows while they do. Used by test_memory_growth.py, and a program:
+
+    python tests/python/growth_cases.py [--seed 0] [--cases 20] [--steps 500] [--soak]
+
+Each case is a model, a feed, an optimizer and a way to call them, chosen at random. Sizes of batches, lengths and numbers
+of distinct ids change from step to step, and all of them have been seen after the first steps. What is counted after 50
+steps must be the same after the last one: objects of the package, bytes of the allocators of the host and of devices. The
+slope of resident memory must not be above the noise of the same run. --soak: every layer with variables in turn.
+"""
+
+import argparse
+import gc
+import random
+import sys
+
+import numpy as np
+
+import tandem as tf
+from tandem import _core
+
+keras = tf.keras
+layers = keras.layers
+
+# Batches of one round, by size and length; a round has them all.
+BATCHES = [(8, 6), (8, 9), (5, 6), (8, 6), (7, 3), (8, 9)]
+ROUND = len(BATCHES)
+IDS = 3000
+TABLE = (IDS, 8)
+
+
+# ---- Models: (model, function from a generator of random numbers, a size and a length to a batch)
+
+
+def _targets(rng, n):
+    return rng.random((n, 1), dtype=np.float32)
+
+
+def scalar_ids(rng):
+    """An embedding of one id for each row; how many of a batch are distinct varies."""
+    ids = keras.Input((), dtype="int32")
+    model = keras.Model(ids, layers.Dense(1)(layers.Embedding(*TABLE)(ids)))
+    return model, lambda n, length: rng.integers(0, rng.integers(2, IDS), n).astype("int32")
+
+
+def sequences(rng):
+    ids = keras.Input((None,), dtype="int32")
+    h = layers.GlobalAveragePooling1D()(layers.Embedding(*TABLE)(ids))
+    return keras.Model(ids, layers.Dense(1)(h)), lambda n, length: rng.integers(0, IDS, (n, length)).astype("int32")
+
+
+def tables(rng):
+    """Several tables, whose inputs are a dict."""
+    inputs = {f"id{i}": keras.Input((), dtype="int32", name=f"id{i}") for i in range(3)}
+    h = layers.Concatenate()([layers.Embedding(*TABLE)(x) for x in inputs.values()])
+    model = keras.Model(inputs, layers.Dense(1)(layers.Dense(8, activation="relu")(h)))
+    return model, lambda n, length: {k: rng.integers(0, IDS, n).astype("int32") for k in inputs}
+
+
+def dense(rng):
+    model = keras.Sequential([keras.Input((16,)), layers.Dense(32, activation="relu"), layers.Dropout(0.2), layers.Dense(1)])
+    return model, lambda n, length: rng.random((n, 16), dtype=np.float32)
+
+
+def two_inputs(rng):
+    a, b = keras.Input((4,)), keras.Input((4,))
+    model = keras.Model([a, b], layers.Dense(1)(layers.Add()([layers.Dense(8)(a), layers.Dense(8)(b)])))
+    return model, lambda n, length: (rng.random((n, 4), dtype=np.float32), rng.random((n, 4), dtype=np.float32))
+
+
+def images(rng):
+    model = keras.Sequential(
+        [keras.Input((8, 8, 3)), layers.Conv2D(4, 3), layers.BatchNormalization(), layers.ReLU(),
+         layers.GlobalMaxPooling2D(), layers.Dense(1)]
+    )  # fmt: skip
+    return model, lambda n, length: rng.random((n, 8, 8, 3), dtype=np.float32)
+
+
+def recurrent(rng):
+    model = keras.Sequential([keras.Input((None, 5)), layers.Bidirectional(layers.LSTM(4)), layers.Dense(1)])
+    return model, lambda n, length: rng.random((n, length, 5), dtype=np.float32)
+
+
+def attention(rng):
+    x = keras.Input((None, 8))
+    h = layers.LayerNormalization()(x + layers.MultiHeadAttention(2, 4)(x, x))
+    model = keras.Model(x, layers.Dense(1)(layers.GlobalAveragePooling1D()(h)))
+    return model, lambda n, length: rng.random((n, length, 8), dtype=np.float32)
+
+
+class _Distinct(layers.Layer):
+    """Looks every distinct id up once: sizes that depend on data."""
+
+    def build(self, shape):
+        self.table = self.add_weight(shape=TABLE)
+
+    def call(self, ids):
+        rows, places = tf.unique(ids)
+        return tf.gather(tf.gather(self.table, rows) * 2.0, places)
+
+    def compute_output_shape(self, shape):
+        return (*shape, TABLE[1])
+
+
+def distinct_ids(rng):
+    ids = keras.Input((), dtype="int32")
+    model = keras.Model(ids, layers.Dense(1)(_Distinct()(ids)))
+    return model, lambda n, length: rng.integers(0, rng.integers(1, 9), n).astype("int32")
+
+
+class _Masked(layers.Layer):
+    """The longest of the given lengths decides a size."""
+
+    def build(self, shape):
+        self.kernel = self.add_weight(shape=(1, 4))
+
+    def call(self, lengths):
+        mask = tf.sequence_mask(lengths, dtype=tf.float32)
+        return tf.reduce_sum(mask, axis=1, keepdims=True) @ self.kernel
+
+    def compute_output_shape(self, shape):
+        return (*shape, 4)
+
+
+def lengths(rng):
+    given = keras.Input((), dtype="int32")
+    model = keras.Model(given, layers.Dense(1)(_Masked()(given)))
+    return model, lambda n, length: rng.integers(5, 7, n).astype("int32")
+
+
+MODELS = [scalar_ids, sequences, tables, dense, two_inputs, images, recurrent, attention, distinct_ids, lengths]
+
+
+# ---- Feeds: each runs one round
+
+
+class _Batches:
+    """The batches of rounds, made when they are wanted."""
+
+    def __init__(self, make, rng):
+        self.make, self.rng = make, rng
+
+    def round(self):
+        for n, length in BATCHES:
+            yield self.make(n, length), _targets(self.rng, n)
+
+
+def _fit_arrays(model, batches, options):
+    # The last batch is smaller than the others.
+    n = sum(size for size, _ in BATCHES)
+    return dict(x=_as_lists(batches.make(n, BATCHES[0][1])), y=_targets(batches.rng, n), batch_size=8)
+
+
+def _as_lists(x):
+    return list(x) if isinstance(x, tuple) else x
+
+
+def arrays(model, batches, options):
+    model.fit(**_fit_arrays(model, batches, options), verbose=0, **options)
+
+
+def dataset(model, batches, options):
+    x, y = next(batches.round())
+    leaves = zip(tf.nest.flatten(x), model.inputs)
+    specs = [tf.TensorSpec(given.shape, a.dtype) for a, given in leaves]
+    signature = (tf.nest.pack_sequence_as(x, specs), tf.TensorSpec((None, 1), y.dtype))
+    model.fit(tf.data.Dataset.from_generator(batches.round, output_signature=signature), verbose=0, **options)
+
+
+def sliced_dataset(model, batches, options):
+    given = _fit_arrays(model, batches, options)
+    x = tuple(given["x"]) if isinstance(given["x"], list) else given["x"]
+    model.fit(tf.data.Dataset.from_tensor_slices((x, given["y"])).batch(8).prefetch(2), verbose=0, **options)
+
+
+def generator(model, batches, options):
+    model.fit(batches.round(), verbose=0, **options)
+
+
+def on_batch(model, batches, options):
+    for x, y in batches.round():
+        model.train_on_batch(_as_lists(x), y)
+
+
+def and_predict(model, batches, options):
+    arrays(model, batches, options)
+    given = _fit_arrays(model, batches, options)
+    model.evaluate(**given, verbose=0)
+    model.predict(given["x"], batch_size=8, verbose=0)
+
+
+FEEDS = [arrays, dataset, sliced_dataset, generator, on_batch, and_predict]
+OPTIMIZERS = {
+    "sgd": lambda: keras.optimizers.SGD(0.01),
+    "momentum": lambda: keras.optimizers.SGD(0.01, momentum=0.9),
+    "adam": lambda: keras.optimizers.Adam(),
+    "adagrad": lambda: keras.optimizers.Adagrad(),
+    "rmsprop": lambda: keras.optimizers.RMSprop(),
+    "adam, clipped": lambda: keras.optimizers.Adam(clipnorm=1.0),
+    "adamw, averaged": lambda: keras.optimizers.AdamW(use_ema=True),
+}
+
+
+# ---- What is counted
+
+
+def _resident():
+    """KiB."""
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * 4
+
+
+def _devices():
+    return [d.name for d in tf.config.list_logical_devices()]
+
+
+def counts():
+    _core.synchronize()
+    gc.collect()
+    made = {n: tf.config.experimental.get_memory_info(n.replace("/device:", ""))["current"] for n in _devices()}
+    made["objects"] = sum(1 for o in gc.get_objects() if str(type(o).__module__).startswith("tandem"))
+    return made
+
+
+def grows(samples):
+    """Whether resident memory (KiB, at equal distances) rises by more than its noise: what it moves up and down, and
+    what the system gives out at once."""
+    samples = np.asarray(samples, dtype=float)
+    quarter = max(1, len(samples) // 4)
+    rise = np.median(samples[-quarter:]) - np.median(samples[:quarter])
+    straight = np.polyval(np.polyfit(np.arange(len(samples)), samples, 1), np.arange(len(samples)))
+    noise = 3 * np.abs(samples - straight).max() + 2048
+    return rise > noise, rise, noise
+
+
+# Steps until every size has been seen, where data decides sizes, and a plan been made for it.
+_LONG_START = {distinct_ids: 300, lengths: 300}
+
+
+class Case:
+    def __init__(self, seed, model=None, feed=None, optimizer=None, steps_per_execution=None):
+        choose = random.Random(seed)
+        self.rng = np.random.default_rng(seed)
+        pick = lambda given, all: (choose.choice(all), given)[given is not None]  # noqa: E731
+        self.model = pick(model, MODELS)
+        self.feed = pick(feed, FEEDS)
+        self.optimizer = pick(optimizer, list(OPTIMIZERS))
+        self.steps = pick(steps_per_execution, [1, 1, 3])
+        self.callback = choose.random() < 0.5
+        self.name = (
+            f"{seed}: {self.model.__name__}, {self.feed.__name__}, {self.optimizer}, steps_per_execution={self.steps}"
+            f"{', callback' if self.callback else ''}"
+        )
+
+    def run(self, steps):
+        """What is wrong, as text; empty: nothing."""
+        keras.utils.set_random_seed(1)
+        model, make = self.model(self.rng)
+        model.compile(OPTIMIZERS[self.optimizer](), "mse", steps_per_execution=self.steps)
+        seen = []
+        options = {}
+        if self.callback and self.feed is not on_batch:
+            options["callbacks"] = [keras.callbacks.LambdaCallback(on_train_batch_end=lambda b, logs: seen.append(b))]
+        start = _LONG_START.get(self.model, 50)
+        return train(lambda: self.feed(model, _Batches(make, self.rng), options), steps, start, seen)
+
+
+# Rounds whose counts are taken together: what a device is not done with may be a tensor more or less.
+_COUNTED = 4
+
+
+def train(one_round, steps, start=50, seen=None):
+    """What grows while rounds run, as text; empty: nothing."""
+    for _ in range(start // ROUND + 1):
+        one_round()
+
+    def counted():
+        taken = []
+        for _ in range(_COUNTED):
+            one_round()
+            taken.append(counts())
+        return taken
+
+    before, samples = counted(), []
+    for _ in range(max(1, (steps - 50) // ROUND - 2 * _COUNTED)):
+        one_round()
+        if seen is not None:
+            seen.clear()
+        samples.append(_resident())
+    wrong = compare(before, counted())
+    if len(samples) >= 60:
+        up, rise, noise = grows(samples)
+        if up:
+            wrong.append(f"resident memory rose by {rise:.0f} KiB, noise {noise:.0f}")
+    return "; ".join(wrong)
+
+
+def compare(before, after):
+    most = {k: max(c[k] for c in before) for k in before[0]}
+    least = {k: min(c[k] for c in after) for k in before[0]}
+    return [f"{k}: {most[k]} then {least[k]}" for k in most if least[k] > most[k]]
+
+
+def models_go():
+    """Models that were trained and are gone have left nothing."""
+
+    def once():
+        rng = np.random.default_rng(0)
+        model, make = scalar_ids(rng)
+        model.compile("adam", "mse")
+        arrays(model, _Batches(make, rng), {})
+
+    def counted():
+        taken = []
+        for _ in range(3):
+            once()
+            taken.append(counts())
+        return taken
+
+    once()
+    return "; ".join(compare(counted(), counted()))
+
+
+# ---- Every layer with variables
+
+
+def all_layers():
+    """(name, layer, shape of its input without the batch; a list: of several inputs; int: of ids)"""
+    L = layers
+    yield "Dense", lambda: L.Dense(4), (5,)
+    yield "EinsumDense", lambda: L.EinsumDense("abc,cd->abd", output_shape=(None, 4)), (3, 5)
+    yield "Embedding", lambda: L.Embedding(50, 4), 3
+    for n, shape in ((1, (9, 2)), (2, (7, 7, 2)), (3, (5, 5, 5, 2))):
+        yield f"Conv{n}D", lambda n=n: getattr(L, f"Conv{n}D")(3, 3), shape
+        yield f"Conv{n}DTranspose", lambda n=n: getattr(L, f"Conv{n}DTranspose")(3, 3), shape
+    for n, shape in ((1, (9, 2)), (2, (7, 7, 2))):
+        yield f"DepthwiseConv{n}D", lambda n=n: getattr(L, f"DepthwiseConv{n}D")(3), shape
+        yield f"SeparableConv{n}D", lambda n=n: getattr(L, f"SeparableConv{n}D")(3, 3), shape
+    for cell in ("SimpleRNN", "GRU", "LSTM"):
+        yield cell, lambda cell=cell: getattr(L, cell)(4), (6, 3)
+        yield f"RNN of {cell}Cell", lambda cell=cell: L.RNN([getattr(L, f"{cell}Cell")(4) for _ in range(2)]), (6, 3)
+    yield "Bidirectional", lambda: L.Bidirectional(L.GRU(3)), (6, 3)
+    yield "TimeDistributed", lambda: L.TimeDistributed(L.Dense(3)), (6, 3)
+    yield "ConvLSTM1D", lambda: L.ConvLSTM1D(2, 3), (4, 6, 2)
+    yield "ConvLSTM2D", lambda: L.ConvLSTM2D(2, 3), (3, 6, 6, 2)
+    yield "BatchNormalization", lambda: L.BatchNormalization(), (5,)
+    yield "LayerNormalization", lambda: L.LayerNormalization(), (5,)
+    yield "GroupNormalization", lambda: L.GroupNormalization(2), (4, 4)
+    yield "RMSNormalization", lambda: L.RMSNormalization(), (5,)
+    yield "SpectralNormalization", lambda: L.SpectralNormalization(L.Dense(4)), (5,)
+    yield "PReLU", lambda: L.PReLU(), (5,)
+    yield "MultiHeadAttention", lambda: _SelfAttention(L.MultiHeadAttention(2, 3)), (6, 4)
+    yield "GroupQueryAttention", lambda: _SelfAttention(L.GroupQueryAttention(3, 4, 2)), (6, 4)
+    yield "Attention", lambda: _OnItself(L.Attention(use_scale=True)), (6, 4)
+    yield "AdditiveAttention", lambda: _OnItself(L.AdditiveAttention()), (6, 4)
+    for name in ("Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout", "SpatialDropout1D"):
+        yield name, lambda name=name: getattr(L, name)(0.3), (6, 4)
+    yield "Normalization", lambda: L.Normalization(mean=0.1, variance=2.0), (5,)
+
+
+class _SelfAttention(layers.Layer):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def call(self, x):
+        return self.inner(x, x)
+
+
+class _OnItself(_SelfAttention):
+    def call(self, x):
+        return self.inner([x, x])
+
+
+def soak(steps):
+    """(name, what is wrong) of every layer."""
+    for name, make, shape in all_layers():
+        ids = isinstance(shape, int)
+        x = keras.Input((shape,) if ids else shape, dtype="int32" if ids else "float32")
+        model = keras.Model(x, layers.Dense(1)(layers.Flatten()(layers.Dense(3)(make()(x)))))
+        model.compile("adam", "mse")
+        rng = np.random.default_rng(0)
+
+        def batch(n, length, shape=shape, ids=ids, rng=rng):
+            if ids:
+                return rng.integers(0, 50, (n, shape)).astype("int32")
+            return rng.random((n, *shape), dtype=np.float32)
+
+        yield name, train(lambda: arrays(model, _Batches(batch, rng), {}), steps)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--cases", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--soak", action="store_true")
+    parser.add_argument("--fixed", action="store_true", help="the cases that once grew")
+    given = parser.parse_args()
+    found = 0
+
+    def report(name, wrong):
+        nonlocal found
+        found += bool(wrong)
+        print(f"{name}: {wrong or 'ok'}", flush=True)
+
+    if given.fixed:
+        report("scalar ids", Case(0, scalar_ids, arrays, "adam", 1).run(given.steps))
+        report("three tables", Case(0, tables, arrays, "adam", 1).run(given.steps))
+        report("lengths", Case(0, lengths, arrays, "adam", 1).run(given.steps))
+        report("distinct ids", Case(0, distinct_ids, dataset, "adam", 1).run(given.steps))
+        report("models that are gone", models_go())
+    if given.soak:
+        for name, wrong in soak(given.steps):
+            report(name, wrong)
+    for seed in range(given.seed, given.seed + given.cases):
+        case = Case(seed)
+        report(case.name, case.run(given.steps))
+    print(f"growth_cases: {found} findings")
+    sys.exit(found > 0)
+
+
+if __name__ == "__main__":
+    main()
