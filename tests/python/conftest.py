@@ -24,6 +24,11 @@ def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+# Shells let jobs in the background ignore Ctrl-C, and Python then installs no handler: the tests bring theirs.
+if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @functools.cache
 def has_real_gpu():
     """Whether this machine has a GPU that Tandem can use."""
