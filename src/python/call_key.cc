@@ -103,14 +103,16 @@ class Walker {
   }
 
   void dictionary(PyObject* o) {
-    push(kDict | static_cast<uint64_t>(PyDict_GET_SIZE(o)) << 8);
+    const Py_ssize_t n = PyMapping_Size(o);
+    if (n < 0) throw nb::python_error();
+    push(kDict | static_cast<uint64_t>(n) << 8);
     type(o);
     items(o);
   }
 
   void items(PyObject* o) {
     if (!PyDict_CheckExact(o)) {
-      // An OrderedDict has an order of its own.
+      // An OrderedDict has an order of its own, and who iterates over it sees that.
       key_.parts.push_back(nb::steal(PyMapping_Items(o)));
       if (!key_.parts.back().is_valid()) throw nb::python_error();
       const nb::object list = key_.parts.back();
@@ -139,6 +141,47 @@ class Walker {
     return answer.ptr();
   }
 
+  // Other classes that are structures to TensorFlow, as framework/composites.py opens
+  // them: attrs classes, those with `__tf_flatten__`, and mappings that are no dicts.
+  bool structure(PyObject* o) {
+    static PyObject* const flatten = PyUnicode_InternFromString("__tf_flatten__");
+    static PyObject* const attrs = PyUnicode_InternFromString("__attrs_attrs__");
+    static PyObject* const name = PyUnicode_InternFromString("name");
+    static PyObject* const mapping =
+        nb::object(nb::module_::import_("collections.abc").attr("Mapping"))
+            .release()
+            .ptr();
+    if (PyObject* fields = _PyType_Lookup(Py_TYPE(o), attrs)) {
+      push(kComposite);
+      type(o);
+      for (nb::handle field : nb::borrow<nb::iterable>(fields)) {
+        const nb::object attribute = nb::steal(PyObject_GetAttr(field.ptr(), name));
+        key_.parts.push_back(nb::steal(
+            attribute.is_valid() ? PyObject_GetAttr(o, attribute.ptr()) : nullptr));
+        if (!key_.parts.back().is_valid()) throw nb::python_error();
+        visit(nb::object(key_.parts.back()).ptr());
+      }
+      return true;
+    }
+    if (_PyType_Lookup(Py_TYPE(o), flatten)) {
+      PyObject* both = asked(o, flatten);
+      if (!PyTuple_Check(both) || PyTuple_GET_SIZE(both) != 2) {
+        raise(PyExc_TypeError,
+              "__tf_flatten__ must return (metadata, components): " + repr_of(o));
+      }
+      push(kComposite);
+      type(o);
+      push(kValue);
+      key_.values.push_back(PyTuple_GET_ITEM(both, 0));
+      visit(PyTuple_GET_ITEM(both, 1));
+      return true;
+    }
+    const int yes = PyObject_IsInstance(o, mapping);
+    if (yes < 0) throw nb::python_error();
+    if (yes) dictionary(o);
+    return yes != 0;
+  }
+
   void other(PyObject* o) {
     static PyObject* const components = PyUnicode_InternFromString("_tf_components");
     static PyObject* const key = PyUnicode_InternFromString("_tf_key");
@@ -159,6 +202,7 @@ class Walker {
       key_.values.push_back(asked(o, trace_type, Py_None));
       return;
     }
+    if (structure(o)) return;
     push(kObject);
     key_.objects.push_back(o);
   }

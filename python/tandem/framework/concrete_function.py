@@ -100,10 +100,9 @@ class ConcreteFunction:
     def _tensors(self, args, kwargs):
         """The tensors in the order of the graph's parameters."""
         wanted = len(self._traced.inputs)
-        flat = [leaf for leaf in composites.leaves(args)]
-        if not kwargs and len(flat) == wanted and all(_is_tensor_value(leaf) for leaf in flat):
+        if not kwargs and len(args) == wanted and all(_is_tensor_value(leaf) for leaf in args):
             return [_core.convert_to_tensor(leaf, spec.dtype) if not isinstance(leaf, _core.Tensor) else leaf
-                    for leaf, spec in zip(flat, self._traced.inputs)]  # fmt: skip
+                    for leaf, spec in zip(args, self._traced.inputs)]  # fmt: skip
         if not args and kwargs and set(kwargs) == set(self._keywords):
             return [_core.convert_to_tensor(kwargs[name]) for name in self._keywords]
         slots = []
@@ -128,7 +127,7 @@ class ConcreteFunction:
                 )
             return
         inner = composites.opened(given)
-        if inner is None or len(inner[0]) != len(parts[0]):
+        if inner is None or len(inner[0]) != len(parts[0]) or not composites.same_keys(given, traced):
             raise TypeError(f"{self.name}: {given!r} does not have the structure of {traced!r}.")
         for a, b in zip(inner[0], parts[0]):
             self._match(a, b, tensors)

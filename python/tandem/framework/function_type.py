@@ -3,6 +3,7 @@
 `f(x, 2)` and `f(x, y=2)` are the same call. Tensors count by dtype and shape, everything else by value or identity.
 """
 
+import collections.abc
 import functools
 import inspect
 import struct
@@ -36,13 +37,13 @@ def is_array(value):
 def mark(value, slots):
     """The structure with a Slot in place of each tensor and array, in the order of the native walk."""
 
-    def change(leaf, path):
+    def change(leaf):
         if isinstance(leaf, _core.Tensor) or is_array(leaf):
             slots.append(Slot(len(slots), leaf if isinstance(leaf, _core.Tensor) else _core.convert_to_tensor(leaf)))
             return slots[-1]
         return leaf
 
-    return composites.rebuild(value, change)
+    return composites.in_given_order(value, change)
 
 
 class ObjectKey:
@@ -92,9 +93,11 @@ def skeleton(value, tensors):
         return ("V", value.handle._id)
     parts = composites.opened(value)
     if parts is not None:
-        names = tuple(value) if isinstance(value, dict) else len(parts[0])
+        names = tuple(value) if isinstance(value, collections.abc.Mapping) else len(parts[0])
         kind = value.value_type if isinstance(value, TypeSpec) else type(value)
         static = value._tf_key() if hasattr(type(value), "_tf_key") else None
+        if hasattr(type(value), "__tf_flatten__"):
+            static = skeleton(value.__tf_flatten__()[0], [])
         return (kind, names, static, tuple(skeleton(part, tensors) for part in parts[0]))
     if value is None or isinstance(value, (bool, int, str, bytes)):
         return (type(value), value)
@@ -217,10 +220,8 @@ class FunctionType:
             inner = composites.opened(leaf)
             if inner is None or len(inner[0]) != len(parts[0]) or not _same_type(leaf, wanted):
                 self.fail(f"{leaf!r} does not have the structure of {wanted!r}", args, kwargs)
-            if isinstance(wanted, dict):
-                if set(wanted) != set(leaf):
-                    self.fail(f"{leaf!r} does not have the keys of {wanted!r}", args, kwargs)
-                return {key: walk(leaf[key], wanted[key]) for key in leaf}
+            if not composites.same_keys(leaf, wanted):
+                self.fail(f"{leaf!r} does not have the keys of {wanted!r}", args, kwargs)
             return inner[1]([walk(a, b) for a, b in zip(inner[0], parts[0])])
 
         return walk(value, spec)

@@ -13,6 +13,7 @@ from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 from keras.src.trainers.data_adapters.tf_dataset_adapter import TFDatasetAdapter
 from keras.src.trainers.epoch_iterator import EpochIterator
 from tandem import _core
+from tandem.framework import nest
 from tandem.pipeline.structure import NoneTensorSpec, flatten
 from tandem.pipeline.structure import pack as pack_elements
 
@@ -27,7 +28,7 @@ class ArrayPass:
         inputs = array_slicing.convert_to_sliceable(adapter._inputs, target_backend="tensorflow")
         # A pandas object has become an array, a list of arrays is a structure of arrays.
         self.structure = tree.lists_to_tuples(inputs)
-        arrays = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in _leaves(self.structure)]
+        arrays = [np.ascontiguousarray(a) if isinstance(a, np.ndarray) else a for a in leaves_of(self.structure)]
         self._rows = adapter._num_samples
         self._batch_size = adapter.batch_size
         self._shuffle = adapter._shuffle
@@ -79,7 +80,7 @@ class PythonPass:
         return self
 
     def __next__(self):
-        return tree.map_structure(_to_tensor, next(self._batches))
+        return nest.map_structure(_to_tensor, next(self._batches))
 
 
 class DatasetPass:
@@ -116,16 +117,17 @@ def _dtype(array):
     return tf.as_dtype(array.dtype)
 
 
-def _leaves(structure):
-    """What is not None, in the order of the structure."""
-    return [leaf for leaf in tree.flatten(structure) if leaf is not None]
+def leaves_of(structure):
+    """What is not None, in the order in which datasets give the components of their elements. Keras's own order is
+    another one for OrderedDicts."""
+    return [leaf for leaf in nest.flatten(structure) if leaf is not None]
 
 
 def pack(structure, leaves):
     """The structure with new leaves in place of those that are not None."""
     leaves = iter(leaves)
-    flat = [None if leaf is None else next(leaves) for leaf in tree.flatten(structure)]
-    return tree.pack_sequence_as(structure, flat)
+    flat = [None if leaf is None else next(leaves) for leaf in nest.flatten(structure)]
+    return nest.pack_sequence_as(structure, flat)
 
 
 class Feed(EpochIterator):

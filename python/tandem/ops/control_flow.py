@@ -41,7 +41,7 @@ class Branches:
             form = composites.number(results, tensors)
             if self._form is None:
                 self._form, self._first = form, results
-            elif _shape_of_form(form) != _shape_of_form(self._form):
+            elif composites.shape_of_form(form) != composites.shape_of_form(self._form):
                 self._mismatch(number, results)
             return tensors
 
@@ -57,16 +57,6 @@ class Branches:
 
     def pack(self, tensors):
         return composites.unpack(self._form, tensors)
-
-
-def _shape_of_form(form):
-    if isinstance(form, (list, tuple)):
-        return type(form), tuple(map(_shape_of_form, form))
-    if isinstance(form, dict):
-        return dict, tuple((key, _shape_of_form(part)) for key, part in sorted(form.items(), key=str))
-    if isinstance(form, composites._Made):
-        return "made", tuple(map(_shape_of_form, form._parts))
-    return form is None
 
 
 def cond(pred, true_fn=None, false_fn=None, name=None):
@@ -268,7 +258,7 @@ def _counted_while(cond, body, flat, shapes, limit):
 
 def _plain_form(form):
     """Lists and tuples are one to a loop."""
-    shape = _shape_of_form(form)
+    shape = composites.shape_of_form(form)
 
     def plain(part):
         if isinstance(part, tuple) and len(part) == 2 and part[0] in (list, tuple):
@@ -292,7 +282,7 @@ def _invariants(given, start, flat):
             shapes.extend(leaf.shape for leaf in composites.leaves(value))
         else:
             inner = composites.opened(invariant)
-            if inner is None or len(inner[0]) != len(parts[0]):
+            if inner is None or len(inner[0]) != len(parts[0]) or not composites.same_keys(invariant, value):
                 raise ValueError("'shape_invariants' must have the same structure as 'loop_vars'.")
             for a, b in zip(inner[0], parts[0]):
                 walk(a, b)

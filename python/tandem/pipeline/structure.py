@@ -1,4 +1,5 @@
-"""The structure of elements: nests of tuples, named tuples, dicts (in the order of their keys) and attrs classes.
+"""The structure of elements: nests of tuples, named tuples, mappings (in the order of their keys), attrs classes and
+classes with `__tf_flatten__`, opened as framework/nest.py does.
 
 Unlike in tf.nest a list is not a structure but a value that becomes one tensor.
 """
@@ -6,9 +7,13 @@ Unlike in tf.nest a list is not a structure but a value that becomes one tensor.
 import collections.abc
 
 from tandem import _core
+from tandem.framework import nest
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.shape import as_shape
 from tandem.framework.types import CompositeTensor
+
+
+_CLASSES = ("__attrs_attrs__", "__tf_flatten__")
 
 
 class NoneTensorSpec(TypeSpec):
@@ -39,31 +44,13 @@ def _composite(spec):
 
 
 def is_nested(value):
-    return isinstance(value, (tuple, collections.abc.Mapping)) or hasattr(type(value), "__attrs_attrs__")
+    kind = type(value)
+    return isinstance(value, (tuple, collections.abc.Mapping)) or any(hasattr(kind, mark) for mark in _CLASSES)
 
 
 def children(value):
     """(the parts in order, a function that makes a value like it of other parts)."""
-    if isinstance(value, collections.abc.Mapping):
-        keys = sorted(value)
-        return [value[key] for key in keys], lambda parts: _like_mapping(value, dict(zip(keys, parts)))
-    if isinstance(value, tuple):
-        kind = type(value)
-        if hasattr(value, "_fields"):
-            return list(value), lambda parts: kind(*parts)
-        return list(value), tuple
-    names = [field.name for field in type(value).__attrs_attrs__]
-    return [getattr(value, name) for name in names], lambda parts: type(value)(*parts)
-
-
-def _like_mapping(value, parts):
-    pairs = [(key, parts[key]) for key in value]
-    if isinstance(value, collections.defaultdict):
-        return type(value)(value.default_factory, pairs)
-    try:
-        return type(value)(pairs)
-    except TypeError:
-        return dict(pairs)
+    return nest.children(value)
 
 
 def flatten(value):

@@ -65,7 +65,7 @@ class _StagedIf:
             if self._form is None:
                 self._form = form
                 self._flat = flat
-            elif control_flow._shape_of_form(form) != control_flow._shape_of_form(self._form):
+            elif composites.shape_of_form(form) != composites.shape_of_form(self._form):
                 self._structures_differ(names, values)
             else:
                 self._compare_dtypes(names, form, flat)
@@ -120,7 +120,7 @@ class _StagedIf:
         second = [v for i, v in enumerate(values) if i not in self._kept]
         for name, a, b in zip(names, first, second):
             one, two = composites.number(_leafless(a), []), composites.number(_leafless(b), [])
-            if control_flow._shape_of_form(one) != control_flow._shape_of_form(two):
+            if composites.shape_of_form(one) != composites.shape_of_form(two):
                 raise TypeError(
                     f"{shown(name)} must have the same nested structure in the main and else branches:\n\n"
                     f"main: {a}\nelse: {b}"

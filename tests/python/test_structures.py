@@ -1,0 +1,159 @@
+"""Structures that are taken apart on one side and put together on the other (nest_cases.py): in every mapping, named
+tuple and class, a value stays under its key. The same with more nests: tests/fuzz/fuzz_structures.py."""
+
+import collections
+import json
+import os
+import subprocess
+import sys
+
+import nest_cases
+import numpy as np
+import pytest
+import tandem as tf
+from conftest import ROOT, environment
+from hypothesis import HealthCheck, given, settings
+
+EXAMPLES = 100 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 12
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in nest_cases.CHECKS if name != "strategy"])
+def test_random_nests(name):
+    function, nests = nest_cases.CHECKS[name]
+
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, derandomize=True,
+              suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(nest_cases.nests(**nests))
+    def run(nest):
+        function(tf, nest)
+
+    run()
+
+
+@pytest.mark.parametrize("gpus", [0, 2], ids=["cpus", "gpus"])
+def test_random_nests_on_replicas(gpus):
+    """In a process of its own: strategies want two devices."""
+    command = [sys.executable, str(ROOT / "tests/fuzz/fuzz_structures.py"), "--seconds=0", "--seed=7", "--only=strategy,fit",
+               f"--examples={EXAMPLES // 2}"]  # fmt: skip
+    result = subprocess.run(command, env=environment(gpus), capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def ordered(**items):
+    return collections.OrderedDict(items)
+
+
+class Digits(tf.keras.Model):
+    def call(self, x):
+        return x["b"] * 10.0 + x["a"]
+
+
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_ordered_batches_of_a_dataset(eagerly):
+    """The step was given tensors in the order of keys and took them for the order of insertion: 12 instead of 21."""
+    dataset = tf.data.Dataset.from_tensors((ordered(b=tf.fill([4, 1], 2.0), a=tf.fill([4, 1], 1.0)), tf.fill([4, 1], 21.0)))
+    model = Digits()
+    model.compile(loss="mse", run_eagerly=eagerly)
+    assert model.predict(dataset, verbose=0).tolist() == [[21.0]] * 4
+    assert model.evaluate(dataset, verbose=0) == 0.0
+    assert model.fit(dataset, verbose=0).history["loss"] == [0.0]
+
+
+def test_batches_of_a_csv_file(tmp_path):
+    (tmp_path / "data.csv").write_text("b,a,y\n2,1,21\n" + "2,1,21\n" * 7)
+    dataset = tf.data.experimental.make_csv_dataset(
+        str(tmp_path / "data.csv"), batch_size=4, label_name="y", num_epochs=1, column_defaults=[0.0, 0.0, 0.0], shuffle=False
+    )
+    batch = next(iter(dataset))[0]
+    assert list(batch) == ["b", "a"] and batch["b"].numpy().tolist() == [2.0] * 4
+
+    model = Digits()
+    model.compile(loss="mse")
+    assert np.unique(model.predict(dataset, verbose=0)).tolist() == [21.0]
+    assert model.evaluate(dataset, verbose=0) == 0.0
+
+
+def test_branches_that_give_keys_in_another_order():
+    choose = tf.function(
+        lambda which: tf.cond(which, lambda: {"b": 1, "a": 2}, lambda: {"a": 20, "b": 10}), autograph=False
+    )
+    assert {k: int(v) for k, v in choose(tf.constant(False)).items()} == {"b": 10, "a": 20}
+    assert {k: int(v) for k, v in choose(tf.constant(True)).items()} == {"b": 1, "a": 2}
+
+
+def test_traces_check_keys():
+    f = tf.function(lambda x: x["a"] - x["b"], autograph=False)
+    concrete = f.get_concrete_function({"a": tf.constant(1), "b": tf.constant(2)})
+    assert int(concrete(ordered(b=tf.constant(2), a=tf.constant(5)))) == 3
+    with pytest.raises(TypeError, match="does not have the structure"):
+        concrete({"a": tf.constant(1), "c": tf.constant(2)})
+
+
+def test_classes_with_tensors_are_arguments():
+    """Not objects whose tensors of the first call stay in the trace."""
+    f = tf.function(lambda x: x.early * 10 + x.late, autograph=False)
+    box = nest_cases.Labelled(tf.constant(1), tf.constant(2), "x")
+    assert int(f(box)) == 21
+    box.late, box.early = tf.constant(3), tf.constant(4)
+    assert int(f(box)) == 43
+    assert f.experimental_get_tracing_count() == 1
+    labelled = tf.function(lambda x: tf.constant(x.label), autograph=False)
+    assert [labelled(nest_cases.Labelled(1.0, 2.0, name)).numpy() for name in "xyx"] == [b"x", b"y", b"x"]
+    attrs = tf.function(lambda x: x.y * 10 + x.z, autograph=False)
+    pair = nest_cases.Attrs(tf.constant(1), tf.constant(2))
+    assert int(attrs(pair)) == 21
+    pair.z = tf.constant(5)
+    assert int(attrs(pair)) == 25
+
+
+def test_saved_models_of_earlier_builds(tmp_path):
+    """Parts of mappings used to be numbered in the order of insertion; such models do not say `sorted_keys`."""
+    module = tf.Module()
+    module.f = tf.function(lambda x: ordered(b=x["b"] * 10, a=x["a"]), autograph=False)
+    module.f(ordered(b=tf.constant(2), a=tf.constant(1)))
+    tf.saved_model.save(module, str(tmp_path))
+    path = tmp_path / "saved_model.json"
+    model = json.loads(path.read_text())
+    assert model.pop("sorted_keys") is True
+    # The same model with the names exchanged: b is the first input and the first result, and stands first.
+    for row in model["functions"]:
+        row["args"], row["results"] = _exchanged(row["args"]), _exchanged(row["results"])
+    path.write_text(json.dumps(model))
+    loaded = tf.saved_model.load(str(tmp_path))
+    for given in ({"a": tf.constant(2), "b": tf.constant(1)}, ordered(b=tf.constant(1), a=tf.constant(2))):
+        assert {k: int(v) for k, v in loaded.f(given).items()} == {"a": 20, "b": 1}
+
+
+def _exchanged(row):
+    if isinstance(row, list):
+        return [_exchanged(item) for item in row]
+    if not isinstance(row, dict):
+        return row
+    if "dict" in row:
+        pairs = sorted(row["dict"], key=lambda pair: pair[0]["value"])
+        return {"dict": [[{"value": {"a": "b", "b": "a"}[key["value"]]}, part] for key, part in pairs]}
+    return {name: _exchanged(item) for name, item in row.items()}
+
+
+def test_nest_opens_what_tensorflow_opens():
+    nest = tf.nest
+    assert nest.flatten(ordered(b=1, a=2)) == [2, 1]
+    assert nest.flatten({"b": 1, "a": [2, None]}) == [2, None, 1]
+    assert nest.flatten(collections.deque([1, 2])) == [1, 2] and nest.flatten(range(2)) == [0, 1]
+    assert nest.flatten({"b": 1, "a": 2}.values()) == [1, 2]
+    assert nest.flatten("ab") == ["ab"] and nest.flatten({1, 2}) == [{1, 2}]
+    assert nest.is_nested(nest_cases.Labelled(1, 2, "")) and not nest.is_nested(np.zeros(2))
+    packed = nest.pack_sequence_as(collections.defaultdict(int, b=1, a=2), [5, 6])
+    assert packed == {"b": 6, "a": 5} and packed.default_factory is int
+    with pytest.raises(TypeError):
+        nest.flatten({1: 1, "a": 2})
+    with pytest.raises(TypeError, match="same nested structure"):
+        nest.assert_same_structure([1], (1,))
+    nest.assert_same_structure([1], (1,), check_types=False)
+    with pytest.raises(ValueError, match="same set of keys"):
+        nest.assert_same_structure({"a": 1}, {"b": 1})
+    one, other = (collections.namedtuple("P", "b a") for _ in range(2))
+    nest.assert_same_structure(one(1, 2), other(1, 2))
+    with pytest.raises(TypeError):
+        nest.assert_same_structure(one(1, 2), collections.namedtuple("P", "a b")(1, 2))
