@@ -13,6 +13,7 @@
 #include "graph/location_scope.h"
 #include "graph/next_name.h"
 #include "graph/source_of.h"
+#include "op/input_count.h"
 #include "op/placement.h"
 #include "ops/random_seed.h"
 #include "tandem/control_flow.h"
@@ -57,6 +58,21 @@ LocationScope::~LocationScope() { t_location = std::move(before_); }
 void name_next_op(std::string name) {
   if (current_tracer()) t_next = std::move(name);
 }
+
+std::string set_name_prefix(std::string prefix) {
+  return std::exchange(t_names, std::move(prefix));
+}
+
+namespace {
+// Of an op that is traced now.
+std::string next_name(const std::string& fallback) {
+  if (t_next.empty()) return t_names + fallback;
+  std::string name = std::exchange(t_next, {});
+  if (!name.ends_with('/')) return t_names + name;
+  name.pop_back();
+  return name;
+}
+}  // namespace
 
 NameScope::NameScope(std::string name) : previous_(t_names.size()) {
   t_names += name + "/";
@@ -267,6 +283,7 @@ Tensor Tracer::stand_in(const Tensor& tensor) {
 
 void Tracer::emit(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> inputs,
                   std::vector<Tensor>& outputs) {
+  check_input_count(op, inputs.size());
   if (shapes_only_) {
     std::vector<Tensor> replaced(inputs.size());
     std::vector<TensorArg> args(inputs.begin(), inputs.end());
@@ -315,9 +332,7 @@ void Tracer::emit_here(const OpDef& op, AttrsRef attrs, std::span<const TensorAr
       refs.push_back(value_of(t));
     }
   }
-  const int32_t index =
-      graph_.add_op(op, attrs, std::move(refs),
-                    t_names + (t_next.empty() ? op.name : std::exchange(t_next, {})));
+  const int32_t index = graph_.add_op(op, attrs, std::move(refs), next_name(op.name));
   Node& node = graph_.node(index);
   annotate(node);
   if (op.effects & kOrdered) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/trace.h"
@@ -23,12 +24,19 @@ struct PyGraph {
   std::shared_ptr<Graph> graph;
   std::unique_ptr<Tracer> tracer;
   bool finished = false;
+  int64_t draws = 0;  // that the thread had traced when it was entered
   struct Entered {
     std::unique_ptr<HideListeners> hidden;
     std::unique_ptr<EmitterScope> scope;
     PyObject* previous;
+    std::string prefix;  // of names, before
   };
   std::vector<Entered> entered;
+
+  /// Names in use, in lower case, and how often each was asked for: of scopes, and of the
+  /// nodes that were there when one was asked for.
+  std::unordered_map<std::string, int> names;
+  int32_t named = 0;  // nodes that `names` knows
 };
 
 /// What a symbolic tensor refers to; null when it is eager, or of a branch or loop whose

@@ -1,6 +1,7 @@
 """Contexts of tracing: FuncGraph, placeholders, name scopes."""
 
 import contextlib
+import re
 import threading
 
 from tandem import _core
@@ -40,36 +41,64 @@ def placeholder(dtype, shape=None, name=None):
     return graph.placeholder(_core.as_dtype(dtype), shape, name)
 
 
+_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+_ROOT_SCOPE_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+
+
 class name_scope:
-    """Names of traced ops begin with `name`."""
+    """Names of variables and traced ops begin with `name`. One that ends with "/" is the whole name: the scope
+    starts at the root, as do those that begin in it. In a function, a name that is taken gets a number."""
 
     def __init__(self, name):
         if not isinstance(name, str):
             raise ValueError("name for name_scope must be a string.")
         self._name = name
-        self._scope = _core.NameScope(name.rstrip("/")) if name else None
+        self._before = []
 
     @property
     def name(self):
         return self._name
 
     def __enter__(self):
-        graph, path = _core.current_graph(), ""
-        if self._scope is not None:
-            outer, name = _path_in(graph), self._name.rstrip("/")
-            path = f"{outer}/{name}" if outer and name else name
-            self._scope.enter()
-        _thread.scopes.append((graph, path))
-        return path + "/" if path else ""
+        graph = _core.current_graph()
+        scope = self._scope_in(graph)
+        self._before.append(_core.set_name_prefix(scope))
+        _thread.scopes.append((graph, scope))
+        return scope
+
+    def _scope_in(self, graph):
+        outer, name = _scope_in(graph), self._name
+        if graph is not None and name:
+            pattern, what = (_SCOPE_NAME, "scope") if outer else (_ROOT_SCOPE_NAME, "root scope")
+            if not pattern.match(name):
+                raise ValueError(
+                    f"'{name}' is not a valid {what} name. A {what} name has to match the following pattern: "
+                    f"{pattern.pattern}"
+                )
+        if not name or name.endswith("/"):
+            return name
+        return (outer + name if graph is None else graph._unique_name(outer + name)) + "/"
 
     def __exit__(self, *exception):
         _thread.scopes.pop()
-        if self._scope is not None:
-            self._scope.exit()
+        _core.set_name_prefix(self._before.pop())
+
+
+class init_scope(_core.init_scope):
+    """Ops of the block run eagerly, even while tracing; the name scope stays."""
+
+    def __enter__(self):
+        scope = _prefix()
+        super().__enter__()
+        _thread.scopes.append((None, scope))
+
+    def __exit__(self, *exception):
+        _thread.scopes.pop()
+        super().__exit__(*exception)
 
 
 class _Thread(threading.local):
-    """The name scopes that a thread is in: the graph that each was entered in, and its path."""
+    """The name scopes that a thread is in: the graph that each was entered in, and the scope, "a/b/" or ""."""
 
     def __init__(self):
         self.scopes = []
@@ -78,16 +107,36 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def _path_in(graph):
-    for where, path in reversed(_thread.scopes):
+def _scope_in(graph):
+    for where, scope in reversed(_thread.scopes):
         if where is graph:
-            return path
+            return scope
     return ""
 
 
 def current_name_scope():
     """The names of the scopes around, "a/b". A function that is traced begins without any."""
-    return _path_in(_core.current_graph())
+    graph = _core.current_graph()
+    scope = _scope_in(graph)
+    return scope.rstrip("/") if graph is None else scope.removesuffix("/")
+
+
+def name_in_scope(name):
+    """The name of a variable with those of the scopes around it; one that ends with "/" is the whole name."""
+    if not name or name.endswith("/"):
+        return name[:-1]
+    graph = _core.current_graph()
+    if graph is not None:
+        graph._unique_name(_scope_in(graph) + name)  # taken, for scopes that come later
+    return _prefix() + name
+
+
+def _prefix():
+    """What the names of variables begin with. A graph knows a scope without its last "/", of which it puts one back
+    where there is none."""
+    graph = _core.current_graph()
+    scope = _scope_in(graph)
+    return scope[:-1] if graph is not None and scope.endswith("//") else scope
 
 
 def inside_function():

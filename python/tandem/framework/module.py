@@ -1,26 +1,31 @@
 """tf.Module: a named container of variables and other modules."""
 
+import collections.abc
 import re
 
-from tandem.framework import nest
+from tandem.framework import composites, nest
 from tandem.framework.graph import name_scope
 from tandem.framework.trackable import AutoTrackable
 from tandem.framework.variable import Variable
 
+_CAMEL = re.compile(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))")
 _VALID = re.compile(r"^[A-Za-z_]\w*$")
 
 
 class Module(AutoTrackable):
     """Finds the variables and modules among its attributes, however deep."""
 
-    _TF_MODULE_IGNORED_PROPERTIES = frozenset(("_self_tracked",))
+    _TF_MODULE_IGNORED_PROPERTIES = frozenset(("(children)",))
 
     def __init__(self, name=None):
         if name is None:
-            name = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", type(self).__name__).lower()
+            name = _CAMEL.sub(r"_\1", type(self).__name__).lower()
         elif not _VALID.match(name):
             raise ValueError(f"{name!r} is not a valid module name. Module names must be valid Python identifiers.")
         self._name = name
+        # The whole name: methods that enter it may be called inside of other scopes.
+        with name_scope(name) as scope:
+            self._name_scope = name_scope(scope)
 
     @property
     def name(self):
@@ -28,7 +33,7 @@ class Module(AutoTrackable):
 
     @property
     def name_scope(self):
-        return name_scope(self._name)
+        return self._name_scope
 
     @property
     def variables(self):
@@ -82,6 +87,10 @@ def _leaves(value, path):
     if not nest.is_nested(value):
         yield path, value
         return
-    items = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, item in sorted(items) if isinstance(value, dict) else items:
+    if isinstance(value, collections.abc.Mapping):
+        items = [(key, value[key]) for key in composites.keys_of(value)]
+    else:
+        parts = nest.children(value)[0]
+        items = zip(getattr(value, "_fields", range(len(parts))), parts)
+    for key, item in items:
         yield from _leaves(item, path + (key,))

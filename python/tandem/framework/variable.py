@@ -7,7 +7,7 @@ import weakref
 from tandem import _core
 from tandem.framework import creation
 from tandem.framework.errors import InvalidArgumentError
-from tandem.framework.graph import current_name_scope
+from tandem.framework.graph import name_in_scope
 from tandem.framework.tensor import Reference
 from tandem.framework.trackable import Trackable
 
@@ -315,6 +315,4 @@ def _rebuild(value, dtype, name, trainable, shape):
 
 def _base_name(name):
     """The name with those of the scopes around."""
-    scope = current_name_scope()
-    name = "Variable" if name is None else str(name)
-    return f"{scope}/{name}" if scope else name
+    return name_in_scope("Variable" if name is None else str(name))
