@@ -47,7 +47,9 @@ class Windowing final : public Cursor {
  private:
   // A window has one dataset per component, as TensorFlow's windows have.
   bool advance(Element& out) override {
-    const int64_t reach = (n_.size - 1) * n_.stride + 1;
+    const int64_t reach = n_.size - 1 > (INT64_MAX - 1) / n_.stride
+                              ? INT64_MAX  // more than there can be
+                              : (n_.size - 1) * n_.stride + 1;
     Element element;
     while (!ended_ && static_cast<int64_t>(buffer_.size()) < reach) {
       if (skip_ > 0) {
@@ -76,9 +78,11 @@ class Windowing final : public Cursor {
     out.clear();
     for (size_t c = 0; c < width; ++c) {
       std::vector<Element> column;
-      for (int64_t i = 0; i < n_.size; ++i) {
-        const auto at = static_cast<size_t>(i * n_.stride);
-        if (at < buffer_.size()) column.push_back({buffer_[at][c]});
+      const auto stride = static_cast<size_t>(n_.stride);
+      size_t at = 0;
+      for (int64_t i = 0; i < n_.size && at < buffer_.size(); ++i) {
+        column.push_back({buffer_[at][c]});
+        at = stride < buffer_.size() ? at + stride : buffer_.size();
       }
       std::vector<Component> components;
       if (c < stage_->components().size()) components = {stage_->components()[c]};

@@ -1,5 +1,8 @@
 #include "python/convert.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include <fmt/format.h>
 
 #include "device/runtime.h"
@@ -62,6 +65,11 @@ Tensor from_tensor_shape(PyObject* value, const ConvertOptions& options) {
   if (options.dtype == DType::kInt64) {
     return make_constant(shape.begin(), DType::kInt64, form, options);
   }
+  const bool large = std::ranges::any_of(shape, [](int64_t d) { return d > INT32_MAX; });
+  if (large && options.dtype == DType::kInvalid) {
+    return make_constant(shape.begin(), DType::kInt64, form, options);
+  }
+  if (large) raise_does_not_fit(value, DType::kInt32);
   std::vector<int32_t> dims(shape.begin(), shape.end());
   return make_constant(dims.data(), DType::kInt32, form, options);
 }
@@ -88,6 +96,25 @@ Tensor make_constant(const void* data, DType dtype, const Shape& shape,
 
 bool is_tensor_like(PyObject* value) {
   return is_tensor(value) || is_variable(value) || converts_itself(value);
+}
+
+bool needs_int64(PyObject* value) {
+  if (is_tensor(value)) {
+    const Tensor& t = tensor_of(value);
+    return !t.impl()->symbolic && t.dtype() == DType::kInt64;
+  }
+  if (PyList_Check(value) || PyTuple_Check(value)) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
+      if (needs_int64(PySequence_Fast_GET_ITEM(value, i))) return true;
+    }
+    return false;
+  }
+  if (is_tensor_shape(value)) {
+    const Shape shape = to_shape(value);
+    return shape.has_rank() &&
+           std::ranges::any_of(shape, [](int64_t d) { return d > INT32_MAX; });
+  }
+  return is_scalar(value) && !integer_fits(value, DType::kInt32);
 }
 
 Tensor to_tensor(PyObject* value, ConvertOptions options) {
@@ -250,6 +277,17 @@ void bind_convert(nb::module_& m) {
       },
       nb::arg("value").none(), nb::arg("dtype") = nb::none(),
       nb::arg("dtype_hint") = nb::none(), "The tensor that a Python value stands for.");
+  m.def(
+      "convert_sizes",
+      [](nb::handle value, nb::handle dtype, nb::handle hint) {
+        const ConvertOptions options{
+            .dtype = to_dtype(dtype.ptr()), .hint = to_dtype(hint.ptr()), .exact = true};
+        return nb::steal(wrap(to_tensor(value.ptr(), options)));
+      },
+      nb::arg("value"), nb::arg("dtype") = nb::none(), nb::arg("hint") = nb::none(),
+      "convert_to_tensor for sizes and indices: a number that the dtype cannot hold is "
+      "an "
+      "InvalidArgumentError, one that the hint cannot hold makes the tensor int64.");
   m.def("register_tensor_types",
         [](nb::tuple types) { Py_XSETREF(g_tensor_types, Py_NewRef(types.ptr())); });
   m.def(

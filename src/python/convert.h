@@ -17,10 +17,17 @@ struct ConvertOptions {
   DType dtype = DType::kInvalid;  // must be this one
   DType hint = DType::kInvalid;   // this one if the value can be
   bool on_host = false;           // in host memory whatever the device scope (shapes)
+  // Integers keep their values (sizes, indices): one that the hint cannot hold gets a
+  // dtype of its own, one that `dtype` cannot hold is an InvalidArgumentError. Otherwise
+  // they wrap around, as TensorFlow's do.
+  bool exact = false;
 };
 
 /// The tensor a Python value stands for; a variable is read.
 Tensor to_tensor(PyObject* value, ConvertOptions options = {});
+
+/// Does a size or a shape have numbers that int32 cannot hold, or tensors of int64?
+bool needs_int64(PyObject* value);
 
 /// Is it a tensor, or does it convert itself (`__tf_tensor__`)?
 bool is_tensor_like(PyObject* value);

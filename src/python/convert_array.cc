@@ -160,6 +160,13 @@ Tensor from_array(PyObject* value, const ConvertOptions& options) {
     if (natural != wanted) raise_dtype(value, wanted);
     return strings_from(given, shape);
   }
+  if (options.exact && is_integer(natural) && is_integer(wanted) && natural != wanted) {
+    const nb::object flat = nb::steal(PyArray_Ravel(given, NPY_CORDER));
+    if (!flat.is_valid()) throw nb::python_error();
+    for (nb::handle number : flat) {
+      if (!integer_fits(number.ptr(), wanted)) raise_does_not_fit(number.ptr(), wanted);
+    }
+  }
   // Contiguous, aligned, in the machine's byte order, and of the dtype that is wanted.
   PyArray_Descr* descr = PyArray_DescrFromType(numpy_type(wanted));
   const nb::object array = nb::steal(PyArray_FromAny(

@@ -30,6 +30,10 @@ std::string to_bytes(PyObject* value);
 /// dtype. `place` has room for dtype_size(dtype).
 bool write_number(PyObject* value, DType dtype, void* place);
 
+/// False for an integer that an integer dtype cannot hold; true for everything else.
+bool integer_fits(PyObject* value, DType dtype);
+[[noreturn]] void raise_does_not_fit(PyObject* value, DType dtype);
+
 /// Objects that a tensor held and that another thread let go: dropped under the lock.
 void release_later(PyObject* object);
 

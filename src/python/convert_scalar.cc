@@ -6,6 +6,7 @@
 #include "python/dtypes.h"
 #include "python/errors.h"
 #include "python/numpy_api.h"
+#include "tandem/error.h"
 #include "tandem/half.h"
 
 namespace tandem::python {
@@ -126,6 +127,27 @@ bool write_number(PyObject* value, DType dtype, void* place) {
   }
 }
 
+bool integer_fits(PyObject* value, DType dtype) {
+  if (!is_integer(dtype) || kind_of(value) != Kind::kInt) return true;
+  const nb::object index = nb::steal(PyNumber_Index(value));
+  if (!index.is_valid()) throw nb::python_error();
+  int overflow = 0;
+  const long long v = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  const int bits = static_cast<int>(dtype_size(dtype)) * 8;
+  const bool is_unsigned = dtype == DType::kUInt8 || dtype == DType::kUInt16 ||
+                           dtype == DType::kUInt32 || dtype == DType::kUInt64;
+  if (overflow) return false;
+  if (is_unsigned) return v >= 0 && (bits == 64 || v >> bits == 0);
+  return bits == 64 || (v >= -(1LL << (bits - 1)) && v < (1LL << (bits - 1)));
+}
+
+void raise_does_not_fit(PyObject* value, DType dtype) {
+  throw InvalidArgumentError(
+      fmt::format("{} is out of the range of {}, the dtype of this size or index. Give "
+                  "smaller numbers, or tensors of dtype int64.",
+                  repr_of(value), dtype_name(dtype)));
+}
+
 bool is_scalar(PyObject* value) { return kind_of(value) != Kind::kNone; }
 
 std::string to_bytes(PyObject* value) {
@@ -140,7 +162,11 @@ std::string to_bytes(PyObject* value) {
 
 Tensor from_scalar(PyObject* value, const ConvertOptions& options) {
   const Kind kind = kind_of(value);
-  const DType wanted = options.dtype != DType::kInvalid ? options.dtype : options.hint;
+  DType wanted = options.dtype != DType::kInvalid ? options.dtype : options.hint;
+  if (options.exact && wanted != DType::kInvalid && !integer_fits(value, wanted)) {
+    if (options.dtype != DType::kInvalid) raise_does_not_fit(value, wanted);
+    wanted = DType::kInvalid;
+  }
   if (kind == Kind::kString) {
     if (options.dtype != DType::kInvalid && options.dtype != DType::kString) {
       raise_dtype(value, options.dtype);

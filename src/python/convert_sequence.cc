@@ -225,7 +225,15 @@ Tensor from_sequence(PyObject* value, const ConvertOptions& options) {
     return from_strings(leaves, shape);
   }
   std::vector<unsigned char> bytes;
-  const DType wanted = options.dtype != DType::kInvalid ? options.dtype : options.hint;
+  DType wanted = options.dtype != DType::kInvalid ? options.dtype : options.hint;
+  if (options.exact && is_integer(wanted)) {
+    for (PyObject* v : leaves.items) {
+      if (integer_fits(v, wanted)) continue;
+      if (options.dtype != DType::kInvalid) raise_does_not_fit(v, wanted);
+      wanted = DType::kInvalid;
+      break;
+    }
+  }
   if (wanted != DType::kInvalid && wanted != DType::kString) {
     if (fill(leaves, wanted, bytes))
       return make_constant(bytes.data(), wanted, shape, options);

@@ -8,9 +8,11 @@
 #include "python/dtypes.h"
 #include "python/errors.h"
 #include "python/host_now.h"
+#include "python/interrupt.h"
 #include "python/site.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
+#include "tandem/error.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem::python {
@@ -77,6 +79,7 @@ class Arguments {
     spread(given, n);
     tensors_.resize(values_.size());
     for (size_t i = 0; i < values_.size(); ++i) take_tensor(i);
+    for (size_t i = 0; i < values_.size(); ++i) widen(i);
     for (size_t i = 0; i < values_.size(); ++i) {
       if (!tensors_[i].defined() && values_[i] != Py_None) convert(i);
     }
@@ -130,6 +133,18 @@ class Arguments {
     if (type_of(i) == DType::kInvalid) type_of(i) = tensors_[i].dtype();
   }
 
+  // Sizes that int32 cannot hold are int64, and with them all that share their type.
+  void widen(size_t i) {
+    const InputDef& def = op_.input_def(static_cast<int>(i));
+    if (!def.host || tensors_[i].defined() || type_of(i) != DType::kInvalid) return;
+    for (const TypeVar& t : op_.types) {
+      if (t.name == def.type && wants_integers(t) && (t.allowed & mask(DType::kInt64)) &&
+          needs_int64(values_[i])) {
+        type_of(i) = DType::kInt64;
+      }
+    }
+  }
+
   // Of a variable that allows one dtype only, that one. A list with nothing in it would
   // be of floats; where those are not allowed it is of integers (an empty shape).
   DType only_type(size_t i) const {
@@ -166,17 +181,23 @@ class Arguments {
     if (runs_ops_itself(values_[i])) throw Dispatched{values_[i]};
     const InputDef& def = op_.input_def(static_cast<int>(i));
     DType& type = type_of(i);
-    ConvertOptions options{.on_host = def.host};
+    const DType only = only_type(i);
+    // Values wrap around where TensorFlow's do; sizes and indices never.
+    ConvertOptions options{.on_host = def.host, .exact = def.host || is_integer(only)};
     // TensorFlow's sum tries a number of another kind as it is, and says what it
     // expected.
     static const OpHandle add("AddV2");
     const bool lenient = &op_ == &static_cast<const OpDef&>(add);
-    (lenient ? options.hint : options.dtype) =
-        type != DType::kInvalid ? type : only_type(i);
+    (lenient ? options.hint : options.dtype) = type != DType::kInvalid ? type : only;
     if (options.dtype == DType::kInvalid && options.hint == DType::kInvalid) {
       options.hint = shape_type(i);
     }
-    tensors_[i] = to_tensor(values_[i], options);
+    try {
+      tensors_[i] = to_tensor(values_[i], options);
+    } catch (const InvalidArgumentError& e) {
+      if (!options.exact) throw;
+      throw InvalidArgumentError(fmt::format("{}: {}: {}", op_.name, def.name, e.what()));
+    }
     if (type == DType::kInvalid) type = tensors_[i].dtype();
   }
 
@@ -240,7 +261,7 @@ PyObject* run(const OpDef& op, PyObject* const* args, Py_ssize_t nargs, PyObject
   std::vector<Tensor> outputs;
   {
     const SiteScope site;
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     current_emitter().emit(op, attrs, inputs.args(), outputs);
   }
   note_lines(outputs);
@@ -304,7 +325,7 @@ Tensor emit_unlocked(const OpDef& op, AttrsRef attrs, std::span<const TensorArg>
   if (is_small(op, inputs)) {
     result = current_emitter().emit_one(op, attrs, inputs);
   } else {
-    const nb::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     result = current_emitter().emit_one(op, attrs, inputs);
   }
   note_lines({&result, 1});

@@ -5,10 +5,11 @@ import builtins
 import numpy as np
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor as _convert, execute, op
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor as _convert, execute, op
 from tandem.framework.dtypes import bool as bool_, float32, int32, int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.shape import TensorShape, as_shape
+from tandem.ops.sizes import as_int32, of_one_dtype
 
 _Cast, _ConcatV2, _Fill, _GatherV2, _Range = op("Cast"), op("ConcatV2"), op("Fill"), op("GatherV2"), op("Range")
 _Pack = op("Pack")
@@ -79,7 +80,7 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=float32, name=None):
     matrix = execute(_Cast, rows_equal, dtype=as_dtype(dtype))
     if batch_shape is None:
         return matrix
-    batch = _convert(batch_shape, int32)
+    batch = as_int32(batch_shape, "batch_shape")
     return execute("BroadcastTo", matrix, execute(_ConcatV2, [batch, execute("Shape", matrix)], axis=0))
 
 
@@ -210,7 +211,7 @@ def _split_by_tensor(value, sizes, axis, num):
     if value.shape.rank is None:
         raise ValueError("tf.split by a tensor of sizes needs a tensor of known rank.")
     axis %= value.shape.rank
-    sizes = execute(_Cast, sizes, dtype=int32)
+    sizes = execute(_Cast, sizes, dtype=int64)
     starts = execute("Cumsum", sizes, axis=0, exclusive=True)
     whole = [0] * axis, [-1] * axis, [0] * (value.shape.rank - axis - 1), [-1] * (value.shape.rank - axis - 1)
     return [
@@ -236,8 +237,7 @@ def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
 
 def slice(input_, begin, size, name=None):
     """A box of a tensor, by where it begins and its sizes."""
-    begin = _convert(begin)
-    return execute("Slice", input_, begin, _to(size, begin.dtype))
+    return execute("Slice", input_, *of_one_dtype(begin, size))
 
 
 def dynamic_update_slice(x, update, start_indices):
@@ -245,8 +245,9 @@ def dynamic_update_slice(x, update, start_indices):
     x = _convert(x)
     update = _convert(update, x.dtype)
     size = execute("Shape", update)
-    start = _to(start_indices, int32)
-    start = execute("Maximum", execute("Minimum", start, execute("Shape", x) - size), 0)
+    start = convert_sizes(start_indices, None, int32)
+    last = execute(_Cast, execute("Shape", x) - size, dtype=start.dtype)
+    start = execute(_Cast, execute("Maximum", execute("Minimum", start, last), 0), dtype=int32)
     return execute("TensorStridedSliceUpdate", x, start, start + size, execute("OnesLike", start), update)
 
 
@@ -255,7 +256,8 @@ def strided_slice(
     var=None, name=None,
 ):  # fmt: skip
     """x[begin:end:strides] with masks for what is left out."""
-    if strides is None:
+    begin, end, strides = of_one_dtype(begin, end, 1 if strides is None else strides)
+    if strides.shape.rank == 0:
         strides = execute("OnesLike", begin)
     return execute(
         "StridedSlice", input_, begin, end, strides, begin_mask=begin_mask, end_mask=end_mask,
@@ -356,6 +358,8 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name=None):
     lengths = _convert(lengths)
     if maxlen is None:
         maxlen = execute("Maximum", execute("Max", lengths), _convert(0, lengths.dtype))
+    elif not _core.is_tensor_like(maxlen) and int(maxlen) > lengths.dtype.max:
+        lengths = execute(_Cast, lengths, dtype=int64)
     row = range(_to(maxlen, lengths.dtype))
     mask = execute("Less", row, execute("ExpandDims", lengths, axis=-1))
     dtype = as_dtype(dtype)

@@ -2,8 +2,9 @@
 
 import math
 
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, uint8
+from tandem.ops.sizes import as_int32
 
 
 class ResizeMethod:
@@ -308,7 +309,7 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
     for after, what in ((after_h, "height"), (after_w, "width")):
         if not hasattr(after, "dtype") and after < 0:
             raise ValueError(f"{what} must be <= target - offset")
-    paddings = convert_to_tensor([[0, 0], [offset_height, after_h], [offset_width, after_w], [0, 0]], int32)
+    paddings = convert_sizes([[0, 0], [offset_height, after_h], [offset_width, after_w], [0, 0]])
     return back(execute("Pad", batch, paddings))
 
 
@@ -366,7 +367,7 @@ def resize(images, size, method="bilinear", preserve_aspect_ratio=False, antiali
     if images.shape.rank not in (3, 4):
         raise ValueError("'images' must have either 3 or 4 dimensions.")
     batch, back = _as_batch(images)
-    size = _cast(convert_to_tensor(size), int32)
+    size = as_int32(size)
     if size.shape != [2]:
         raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
     if preserve_aspect_ratio:
@@ -418,7 +419,7 @@ def resize_with_pad(image, target_height, target_width, method="bilinear", antia
     rows, columns = math.floor(height / ratio), math.floor(width / ratio)
     above = max(0, math.floor((target_height - height / ratio) / 2))
     before = max(0, math.floor((target_width - width / ratio) / 2))
-    resized = _resize(batch, convert_to_tensor([rows, columns], int32), str(method).lower(), antialias)
+    resized = _resize(batch, as_int32([rows, columns]), str(method).lower(), antialias)
     return back(pad_to_bounding_box(resized, above, before, target_height, target_width))
 
 

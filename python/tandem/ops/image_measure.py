@@ -9,6 +9,7 @@ from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.ops.check import require_padding
 from tandem.ops.image import _image, convert_image_dtype
+from tandem.ops.sizes import as_int32, places_of
 
 
 def total_variation(images, name=None):
@@ -143,8 +144,7 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
         else:
             count = max(-(-(there - reach + 1) // stride), 0)
             paddings.append([0, 0])
-        starts = np.arange(count)[:, None] * stride
-        places.append((starts + np.arange(size)[None, :] * rate).astype(np.int32))
+        places.append(places_of(count, stride, size, rate))
     padded = execute("Pad", images, [*paddings, [0, 0]]) if padding == "SAME" else images
     rows = execute("GatherV2", padded, places[0].reshape(-1), axis=1)
     both = execute("GatherV2", rows, places[1].reshape(-1), axis=2)
@@ -198,14 +198,14 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
 def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
     """Boxes of images, all of one size."""
     return execute(
-        "CropAndResize", image, convert_to_tensor(boxes, float32), convert_to_tensor(box_indices, int32),
-        convert_to_tensor(crop_size, int32), method=method, extrapolation_value=extrapolation_value,
+        "CropAndResize", image, convert_to_tensor(boxes, float32), as_int32(box_indices, "box_indices"),
+        as_int32(crop_size, "crop_size"), method=method, extrapolation_value=extrapolation_value,
     )  # fmt: skip
 
 
 def _scalars(max_output_size, iou_threshold, score_threshold, sigma):
     floats = (convert_to_tensor(v, float32) for v in (iou_threshold, score_threshold, sigma))
-    return convert_to_tensor(max_output_size, int32), *floats
+    return as_int32(max_output_size, "max_output_size"), *floats
 
 
 def non_max_suppression_with_scores(
@@ -241,7 +241,7 @@ def non_max_suppression_padded(
     found = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
     count = execute("Size", found)
     if pad_to_max_output_size:
-        missing = convert_to_tensor(max_output_size, int32) - count
+        missing = as_int32(max_output_size, "max_output_size") - count
         found = execute("Pad", found, execute("Pack", [execute("Pack", [0, missing], axis=0)], axis=0))
     return found, count
 
@@ -272,7 +272,7 @@ def stateless_sample_distorted_bounding_box(
     ratios, areas = aspect_ratio_range or (0.75, 1.33), area_range or (0.05, 1.0)
     size = convert_to_tensor(image_size)
     begin, extent, boxes = execute(
-        "SampleBoxFromWords", execute("Cast", size, dtype=int32), convert_to_tensor(bounding_boxes, float32), words,
+        "SampleBoxFromWords", as_int32(size, "image_size"), convert_to_tensor(bounding_boxes, float32), words,
         min_object_covered=float(min_object_covered), least_ratio=float(ratios[0]), most_ratio=float(ratios[1]),
         least_area=float(areas[0]), most_area=float(areas[1]), max_attempts=attempts,
         use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),

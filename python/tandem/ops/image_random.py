@@ -4,6 +4,7 @@ from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.ops import check, image as _image, random
+from tandem.ops.sizes import as_int32
 
 
 def _uniform(low, high, seed, stateless, dtype=float32):
@@ -138,7 +139,7 @@ def stateless_random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, see
 
 
 def _crop(value, size, seed, stateless):
-    value, size = convert_to_tensor(value), convert_to_tensor(size, int32)
+    value, size = convert_to_tensor(value), as_int32(size)
     shape = execute("Shape", value)
     fits = execute("All", execute("GreaterEqual", shape, size))
     if not _core.static_value(fits):  # not known, or known to be wrong

@@ -5,7 +5,7 @@ import builtins
 import numpy as np
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor, execute, op
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute, op
 from tandem.framework.dtypes import int32, int64
 from tandem.framework.indexed_slices import IndexedSlices
 
@@ -238,10 +238,10 @@ def band_part(input, num_lower, num_upper, name=None):
         return execute("MatrixBandPart", input, num_lower=int(num_lower), num_upper=int(num_upper))
     # A width that is known only when the function runs: each element is compared with it.
     input = convert_to_tensor(input)
-    lower, upper = (execute("Cast", n, dtype="int32") for n in (num_lower, num_upper))
+    lower, upper = (execute("Cast", n, dtype="int64") for n in (num_lower, num_upper))
     shape = execute("Shape", input)
     rows = execute("ExpandDims", execute("Range", 0, shape[-2], 1), axis=1)
-    below = rows - execute("Range", 0, shape[-1], 1)
+    below = execute("Cast", rows - execute("Range", 0, shape[-1], 1), dtype="int64")
     keep = execute(
         "LogicalAnd", execute("LogicalOr", lower < 0, below <= lower), execute("LogicalOr", upper < 0, -below <= upper)
     )
@@ -319,7 +319,9 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
         size = builtins.min(size, int(maxlength))
     kind = as_dtype(dtype) if weights is None else convert_to_tensor(weights).dtype
     weights = convert_to_tensor([], kind) if weights is None else weights
-    return execute("DenseBincount", arr, convert_to_tensor(size, arr.dtype), weights, binary_output=binary_output)
+    if size > arr.dtype.max:
+        arr = execute(_Cast, arr, dtype=int64)
+    return execute("DenseBincount", arr, convert_sizes(size, arr.dtype), weights, binary_output=binary_output)
 
 
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=int32, name=None):
@@ -330,5 +332,5 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
     dtype = as_dtype(dtype)
     values = execute("OnesLike", labels, dtype=dtype) if weights is None else execute(_Cast, weights, dtype=dtype)
     places = execute("Pack", [labels, predictions], axis=1)
-    shape = convert_to_tensor([int(num_classes)] * 2, int64)
+    shape = convert_sizes([int(num_classes)] * 2, int64)
     return execute("ScatterNd", places, values, shape)

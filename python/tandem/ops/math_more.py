@@ -6,6 +6,7 @@ import math
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.indexed_slices import IndexedSlices
+from tandem.ops.sizes import as_int32
 
 
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
@@ -178,7 +179,7 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
         extra = -(size + before + after) % block
         paddings.append([before, after + extra])
         crops.append([0, extra])
-    return convert_to_tensor(paddings, int32), convert_to_tensor(crops, int32)
+    return as_int32(paddings, "paddings"), as_int32(crops, "crops")
 
 
 def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):

@@ -1,7 +1,7 @@
 """tf.random: TensorFlow's signatures over the native generators."""
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int64
 
 _f = _core.functions
@@ -135,7 +135,7 @@ def _is_traced(*values):
 
 
 def _sizes(shape):
-    return convert_to_tensor(shape, "int32") if isinstance(shape, (list, tuple)) else convert_to_tensor(shape)
+    return convert_sizes(shape, None, "int32")
 
 
 def _state(seed):

@@ -6,7 +6,7 @@ import secrets
 import numpy as np
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, int64
 from tandem.framework.trackable import AutoTrackable
 from tandem.framework.variable import Variable
@@ -110,7 +110,7 @@ class Generator(AutoTrackable):
 
     def _draw(self, shape):
         """Key and counter for so many numbers."""
-        count = execute("Prod", execute("Cast", convert_to_tensor(shape, int32), dtype=int64)) if len(
+        count = execute("Prod", execute("Cast", convert_sizes(shape, None, int32), dtype=int64)) if len(
             np.shape(shape) if not hasattr(shape, "shape") else shape.shape
         ) else convert_to_tensor(1, int64)  # fmt: skip
         before = execute("Bitcast", self.skip(count), type=_UINT64)
@@ -162,11 +162,10 @@ class Generator(AutoTrackable):
 
 
 def _shape(shape):
-    if isinstance(shape, int):
-        shape = [shape]
-    return convert_to_tensor(shape if hasattr(shape, "dtype") else _core.to_ints(shape), int32) if len(
-        np.shape(shape)
-    ) and np.size(shape) else convert_to_tensor([], int32)  # fmt: skip
+    if isinstance(shape, _core.Tensor):
+        return shape
+    sizes = _core.to_ints([shape] if isinstance(shape, int) else shape)
+    return convert_sizes(sizes, None, int32) if sizes else convert_to_tensor([], int32)
 
 
 _GLOBAL = {}
@@ -239,7 +238,8 @@ def stateless_poisson(shape, seed, lam, dtype=int32, name=None):
 def poisson(shape, lam, dtype=float32, seed=None, name=None):
     """Counts of Poisson distributions: `shape` of them for each mean."""
     lam = convert_to_tensor(lam)
-    whole = execute("ConcatV2", [_shape(shape), execute("Shape", lam)], axis=0)
+    sizes = _shape(shape)
+    whole = execute("ConcatV2", [sizes, execute("Shape", lam, out_type=sizes.dtype)], axis=0)
     return _sample("StatelessRandomPoissonV2", whole, *_next_state(seed), [lam], dtype)
 
 

@@ -6,14 +6,15 @@ import math
 import numpy as np
 
 from tandem._core import as_dtype, convert_to_tensor, execute
-from tandem.framework.dtypes import float32, int32
+from tandem.framework.dtypes import float32
 from tandem.ops.math import matmul
+from tandem.ops.sizes import as_int32, places_of
 
 
 def _lengths(x, fft_length, dims):
     if fft_length is None:
         return execute("Shape", x)[-dims:]
-    return convert_to_tensor(fft_length, int32)
+    return as_int32(fft_length, "fft_length")
 
 
 def _real(op, dims):
@@ -33,7 +34,7 @@ def _back(op, dims):
             sizes = execute("Shape", x)[-dims:]
             last = execute("Maximum", (sizes[-1:] - 1) * 2, 0)
             fft_length = last if dims == 1 else execute("ConcatV2", [sizes[:-1], last], axis=0)
-        return execute(op, x, convert_to_tensor(fft_length, int32))
+        return execute(op, x, as_int32(fft_length, "fft_length"))
 
     irfft.__doc__ = "Real numbers from half of their Fourier transform."
     irfft.__name__ = op.lower()
@@ -95,11 +96,11 @@ def _many(name, op, real, inverse):
             x = _resized(x, axis, length)
         plain = "IFFT" if inverse else "FFT"
         if real and not inverse:  # real numbers first: their half is of the last axis
-            x = _along("RFFT", x, axes[-1], convert_to_tensor([lengths[-1]], int32))
+            x = _along("RFFT", x, axes[-1], as_int32([lengths[-1]], "fft_length"))
         for axis in axes if not real else axes[:-1]:
             x = _along(plain, x, axis)
         if halves:
-            x = _along("IRFFT", x, axes[-1], convert_to_tensor([lengths[-1]], int32))
+            x = _along("IRFFT", x, axes[-1], as_int32([lengths[-1]], "fft_length"))
         scale = _scale_of(norm, float(np.prod(lengths)), inverse)
         return x if scale is None else x * convert_to_tensor(scale, x.dtype)
 
@@ -193,8 +194,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         signal = execute("PadV2", signal, paddings, convert_to_tensor(pad_value, signal.dtype))
     else:
         count = max(0, 1 + (size - length) // step)
-    places = np.arange(count)[:, None] * step + np.arange(length)[None, :]
-    return execute("GatherV2", signal, places.astype(np.int32), axis=axis)
+    return execute("GatherV2", signal, places_of(count, step, length), axis=axis)
 
 
 def overlap_and_add(signal, frame_step, name=None):
@@ -203,7 +203,7 @@ def overlap_and_add(signal, frame_step, name=None):
     step = int(frame_step)
     frames, length = signal.shape[-2], signal.shape[-1]
     total = step * (frames - 1) + length
-    places = (np.arange(frames)[:, None] * step + np.arange(length)[None, :]).reshape(-1).astype(np.int32)
+    places = places_of(frames, step, length).reshape(-1)
     outer = signal.shape.as_list()[:-2]
     flat = execute("Reshape", signal, [-1, frames * length])
     sums = execute("UnsortedSegmentSum", execute("Transpose", flat, perm=[1, 0]), places, total)

@@ -4,11 +4,12 @@ A cover of the native list ops, the same eagerly and in traced functions; loops 
 """
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32
 from tandem.framework.errors import InvalidArgumentError, OutOfRangeError
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TypeSpec
+from tandem.ops.sizes import as_int32
 
 
 class TensorArray:
@@ -28,7 +29,7 @@ class TensorArray:
         self._element = [as_shape(element_shape)]
         self._read = set()
         if flow is None:
-            size = convert_to_tensor(0 if size is None else size, "int32")
+            size = as_int32(0 if size is None else size)
             flow = execute("TensorListReserve", size, element_dtype=self._dtype, known_shape=self._element[0])
         self._flow = flow
 
@@ -105,15 +106,15 @@ class TensorArray:
     def write(self, index, value, name=None):
         value = self._value(value if isinstance(value, _core.Tensor) else convert_to_tensor(value, self._dtype))
         self._merge(value.shape)
-        index = convert_to_tensor(index, dtype=None if _core.is_tensor_like(index) else "int32")
+        index = convert_sizes(index, None, "int32")
         self._check_index(index, True)
         flow = execute(
-            "TensorListSetItem", self._flow, _as_int32(index), value, resize_if_index_out_of_bounds=self._dynamic_size
+            "TensorListSetItem", self._flow, as_int32(index, "index"), value, resize_if_index_out_of_bounds=self._dynamic_size
         )
         return self._with(flow)
 
     def read(self, index, name=None):
-        index = convert_to_tensor(index, dtype=None if _core.is_tensor_like(index) else "int32")
+        index = convert_sizes(index, None, "int32")
         self._check_index(index, False)
         if _core.executing_eagerly() and self._clear_after_read:
             known = int(index)
@@ -124,13 +125,13 @@ class TensorArray:
                     "(perhaps try setting clear_after_read = false?)",
                 )  # fmt: skip
             self._read.add(known)
-        return execute("TensorListGetItem", self._flow, _as_int32(index), None, **self._attributes())
+        return execute("TensorListGetItem", self._flow, as_int32(index, "index"), None, **self._attributes())
 
     def stack(self, name=None):
         return execute("TensorListStack", self._flow, None, **self._attributes())
 
     def gather(self, indices, name=None):
-        return execute("TensorListGather", self._flow, convert_to_tensor(indices, "int32"), None, **self._attributes())
+        return execute("TensorListGather", self._flow, as_int32(indices, "indices"), None, **self._attributes())
 
     def concat(self, name=None):
         return execute("TensorListConcat", self._flow, None, **self._attributes())[0]
@@ -146,7 +147,7 @@ class TensorArray:
         value = self._value(value if isinstance(value, _core.Tensor) else convert_to_tensor(value, self._dtype))
         self._merge(_rows(value.shape))
         flow = execute(
-            "TensorListScatterIntoExistingList", self._flow, value, convert_to_tensor(indices, "int32"),
+            "TensorListScatterIntoExistingList", self._flow, value, as_int32(indices, "indices"),
             known_shape=self._element[0],
         )  # fmt: skip
         return self._with(flow)
@@ -165,9 +166,6 @@ class TensorArray:
     def __repr__(self):
         return f"<tf.TensorArray dtype={self._dtype.name} element_shape={self._element[0]}>"
 
-
-def _as_int32(index):
-    return index if index.dtype.name == "int32" else execute("Cast", index, dtype="int32")
 
 
 def _rows(shape):

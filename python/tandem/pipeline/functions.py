@@ -8,6 +8,7 @@ from tandem.framework.graph import FuncGraph
 from tandem.pipeline import structure as nest
 
 _debug_mode = False
+_MOST_CALLS = 512  # at once: each has a thread
 
 
 def enable_debug_mode():
@@ -96,5 +97,5 @@ def parallelism(num_parallel_calls):
     """TensorFlow's argument as the native side takes it: 0 for none."""
     if num_parallel_calls is None or _debug_mode:
         return 0
-    return int(num_parallel_calls)
+    return min(int(num_parallel_calls), _MOST_CALLS)
 

@@ -1,0 +1,41 @@
+"""Sizes and indices that an op takes as int32, or that must be of one dtype: what does not fit is an error, never
+another number."""
+
+import numpy as np
+
+from tandem import _core
+from tandem._core import convert_sizes, execute
+from tandem.framework.dtypes import int32, int64
+from tandem.framework.errors import InvalidArgumentError, ResourceExhaustedError
+
+_LEAST, _MOST = -(2**31), 2**31 - 1
+
+
+def as_int32(value, what="size"):
+    """A tensor of int32."""
+    tensor = convert_sizes(value, None, int32)
+    if tensor.dtype is int32:
+        return tensor
+    if isinstance(tensor, _core.EagerTensor) and tensor.dtype.is_integer:
+        numbers = tensor.numpy()
+        if numbers.size and not (numbers.min() >= _LEAST and numbers.max() <= _MOST):
+            raise InvalidArgumentError(None, None, f"{what} {numbers.tolist()} is out of the range of int32.")
+    return execute("Cast", tensor, dtype=int32)
+
+
+def of_one_dtype(*values):
+    """Tensors of int32, or all of int64 if one of them is."""
+    tensors = [convert_sizes(value, None, int32) for value in values]
+    wide = any(tensor.dtype is int64 for tensor in tensors)
+    return [execute("Cast", t, dtype=int64) if wide and t.dtype is int32 else t for t in tensors]
+
+
+def places_of(count, step, length, rate=1):
+    """Where the elements of `count` pieces lie, each a step after the one before: [count, length]."""
+    if count == 0:
+        return np.zeros([0, length], np.int32)
+    if count * length > _MOST or (count - 1) * step + (length - 1) * rate > _MOST:
+        raise ResourceExhaustedError(
+            None, None, f"{count} pieces of {length} elements are more than int32 counts. Use smaller pieces."
+        )
+    return (np.arange(count)[:, None] * step + np.arange(length)[None, :] * rate).astype(np.int32)
