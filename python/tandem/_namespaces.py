@@ -10,6 +10,8 @@ import sys
 import types
 
 from tandem._generated.names import NAMES, SPACES
+from tandem._loading import alone
+from tandem.tensorflow_names import named
 
 ROOT = "tandem"
 
@@ -37,7 +39,7 @@ def find(prefix, name):
             return module
         where = (ROOT + "." + prefix).rstrip(".")
         raise AttributeError(f"module '{where}' has no attribute '{name}'")
-    value = Absent(full, *place[1:]) if place[0] == "" else load(*place)
+    value = Absent(full, *place[1:]) if place[0] == "" else named(load(*place), full)
     if not prefix:
         setattr(sys.modules[ROOT], name, value)
     return value
@@ -48,10 +50,11 @@ def load(module, attribute):
     if module.startswith("_core."):
         # A submodule of the native module is its attribute.
         return getattr(getattr(importlib.import_module(f"{ROOT}._core"), module[6:]), attribute)
-    loaded = importlib.import_module(path)
-    if hasattr(loaded, attribute):
-        return getattr(loaded, attribute)
-    return importlib.import_module(f"{path}.{attribute}")
+    with alone():
+        loaded = importlib.import_module(path)
+        if hasattr(loaded, attribute):
+            return getattr(loaded, attribute)
+        return importlib.import_module(f"{path}.{attribute}")
 
 
 class Absent:

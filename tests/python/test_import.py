@@ -27,6 +27,7 @@ OWN = {
     "tandem._generated.names",
     "tandem._load",
     "tandem._namespaces",
+    "tandem.tensorflow_names",
     "tandem._processor",
     "tandem.framework",
     "tandem.framework.dtypes",
