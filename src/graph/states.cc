@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "op/input_count.h"
 #include "tandem/error.h"
 #include "tensor/variable_impl.h"
 
@@ -65,6 +66,7 @@ Tensor variable_handle(const Graph& graph, ValueRef state) {
 
 std::vector<ValueInfo> infer_node(const Graph& graph, const Node& node,
                                   std::span<const ValueInfo> infos) {
+  check_input_count(*node.op, infos.size());
   std::vector<ValueInfo> known(infos.begin(), infos.end());
   for (size_t i = 0; i < known.size(); ++i) {
     const InputDef& def = node.op->input_def(static_cast<int>(i));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "op/host_function.h"
+#include "op/input_count.h"
 #include "op/op_def.h"
 #include "tandem/error.h"
 
@@ -44,9 +46,84 @@ void check_types(const InferContext& c) {
   }
 }
 
+void check_present(const InferContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    if (c.dtype(i) != DType::kInvalid || c.op().input_def(i).optional) continue;
+    c.fail(fmt::format("input #{} is not a tensor. Give it a value.", i));
+  }
+}
+
+// Kernels compute numbers and strings; other values are host functions' and views'.
+bool hands_on(const InferContext& c, DType dtype) {
+  if (host_function(c.op())) return true;
+  for (const TensorInfo& in : c.inputs()) {
+    if (in.dtype == dtype) return true;
+  }
+  return false;
+}
+void check_values(const InferContext& c) {
+  if (c.op().view || host_function(c.op())) return;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const InputDef& def = c.op().input_def(i);
+    if (c.dtype(i) < DType::kResource || def.resource || def.shape_only) continue;
+    c.fail(fmt::format("input '{}' is a {}, not a tensor of numbers or strings", def.name,
+                       dtype_name(c.dtype(i))));
+  }
+}
+
+// Sizes that cannot be: products of sizes and attributes that went past 64 bits, windows
+// that do not fit. Kernels compute with what passes here.
+void check_outputs(InferContext& c) {
+  for (const TensorInfo& out : c.outputs()) {
+    if (out.dtype == DType::kInvalid || static_cast<int>(out.dtype) >= kDTypeCount) {
+      c.fail(fmt::format("an output would have dtype {}, which is none. Name a dtype.",
+                         static_cast<int>(out.dtype)));
+    }
+    if (out.dtype >= DType::kResource && !hands_on(c, out.dtype)) {
+      c.fail(fmt::format("there are no elements of dtype {}", dtype_name(out.dtype)));
+    }
+    if (!out.shape.has_rank()) continue;
+    for (int64_t dim : out.shape) {
+      if (dim >= 0 || dim == kUnknownDim) continue;
+      c.fail(
+          fmt::format("its output would have the size {} in shape {}. Check the sizes.",
+                      dim, out.shape.debug_str()));
+    }
+    if (out.shape.num_elements() < 0 || out.dtype == DType::kInvalid) continue;
+    int64_t bytes;
+    if (__builtin_mul_overflow(out.shape.num_elements(),
+                               static_cast<int64_t>(dtype_size(out.dtype)), &bytes)) {
+      c.fail(fmt::format(
+          "its output of shape {} and dtype {} has more bytes than fit in 64 bits. Check "
+          "the sizes.",
+          out.shape.debug_str(), dtype_name(out.dtype)));
+    }
+  }
+}
+
+// The least integer stands for values that are not known; as a size, an axis or a count
+// it is none. Range, which computes with its bounds, reads the contents.
+void check_host_values(const InferContext& c) {
+  if (c.op().name == "Range") return;
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    const TensorInfo& in = c.input(i);
+    if (!in.data || !in.has_value || !c.op().input_def(i).host) continue;
+    for (int64_t v : in.value) {
+      if (v != kUnknownValue) continue;
+      c.fail(fmt::format("input '{}' has the value {}, which is out of range",
+                         c.op().input_def(i).name, v));
+    }
+  }
+}
+
 void infer_call(InferContext& c) {
+  check_input_count(c.op(), static_cast<size_t>(c.num_inputs()));
+  check_present(c);
   check_types(c);
+  check_values(c);
+  check_host_values(c);
   c.op().infer(c);
+  check_outputs(c);
 }
 
 void InferContext::same_dtype(int i, int j) const {

@@ -92,24 +92,62 @@ std::span<const Kernel* const> KernelRegistry::find(const OpDef& op,
   return (*lists)[static_cast<size_t>(op.id) * State::kPlatforms + platform];
 }
 
-bool kernel_fits(const Kernel& kernel, const Signature& s) {
-  if (kernel.dtypes) {
-    DType t = DType::kInvalid;
-    for (size_t i = 0; i < s.inputs.size(); ++i) {
-      if (s.op->input_def(static_cast<int>(i)).type == 'T') {
-        t = s.inputs[i].dtype;
-        break;
-      }
+namespace {
+bool takes_dtype(const Kernel& kernel, const Signature& s) {
+  if (!kernel.dtypes) return true;
+  DType t = DType::kInvalid;
+  for (size_t i = 0; i < s.inputs.size(); ++i) {
+    if (s.op->input_def(static_cast<int>(i)).type == 'T') {
+      t = s.inputs[i].dtype;
+      break;
     }
-    if (t == DType::kInvalid && !s.outputs.empty()) t = s.outputs[0].dtype;
-    if (!(kernel.dtypes & mask(t))) return false;
   }
-  return !kernel.supports || kernel.supports(s);
+  if (t == DType::kInvalid && !s.outputs.empty()) t = s.outputs[0].dtype;
+  return kernel.dtypes & mask(t);
+}
+}  // namespace
+
+bool kernel_fits(const Kernel& kernel, const Signature& s) {
+  return takes_dtype(kernel, s) && (!kernel.supports || kernel.supports(s));
+}
+
+bool computes_nothing(const Signature& s) {
+  const OpDef& op = *s.op;
+  if (op.dynamic || (op.effects & ~kMayFail) || s.outputs.empty()) return false;
+  for (const TensorInfo& out : s.outputs) {
+    if (!out.shape.is_known() || out.shape.num_elements() != 0 ||
+        out.dtype == DType::kVariant) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < s.inputs.size(); ++i) {
+    const InputDef& def = op.input_def(static_cast<int>(i));
+    if (def.resource) return false;
+    const TensorInfo& in = s.inputs[i];
+    if (!(op.effects & kMayFail) || in.dtype == DType::kInvalid || def.shape_only) {
+      continue;
+    }
+    if (!in.shape.is_known() || in.shape.num_elements() != 0) return false;
+  }
+  return true;
+}
+
+const Kernel& kernel_of_nothing() {
+  static const Kernel* const nothing = [] {
+    auto* k = new Kernel;
+    k->id = "nothing";
+    k->prepare = [](const Signature&) { return Ref<Prepared>(new Prepared); };
+    k->launch = [](const Prepared&, const LaunchArgs&) {};
+    return k;
+  }();
+  return *nothing;
 }
 
 const Kernel* KernelRegistry::choose(const Signature& s, Platform platform) const {
+  const bool nothing = computes_nothing(s);
   for (const Kernel* k : find(*s.op, platform)) {
-    if (kernel_fits(*k, s)) return k;
+    if (nothing && takes_dtype(*k, s)) return &kernel_of_nothing();
+    if (!nothing && kernel_fits(*k, s)) return k;
   }
   return nullptr;
 }

@@ -17,12 +17,38 @@ ImageAxes image_axes(ImageFormat format) {
   return format == ImageFormat::kNHWC ? ImageAxes{1, 2, 3} : ImageAxes{2, 3, 1};
 }
 
-int64_t multiplied(int64_t n, int64_t by) { return n == kUnknownDim ? n : n * by; }
+// Blocks of more pixels have a square that 32 bits do not hold; TensorFlow's limit.
+constexpr int64_t kMaxBlock = 46340;
+
+// Sizes and what is asked to be done with them are the user's: their products and sums
+// may go past 64 bits.
+int64_t product(const InferContext& c, int64_t n, int64_t by) {
+  int64_t result;
+  if (__builtin_mul_overflow(n, by, &result)) {
+    c.fail(fmt::format("{} times {} does not fit in 64 bits. Check the sizes.", n, by));
+  }
+  return result;
+}
+int64_t sum(const InferContext& c, int64_t n, int64_t more) {
+  int64_t result;
+  if (__builtin_add_overflow(n, more, &result)) {
+    c.fail(
+        fmt::format("{} and {} more do not fit in 64 bits. Check the sizes.", n, more));
+  }
+  return result;
+}
+int64_t multiplied(const InferContext& c, int64_t n, int64_t by) {
+  return n == kUnknownDim ? n : product(c, n, by);
+}
 int64_t divided(int64_t n, int64_t by) { return n == kUnknownDim ? n : n / by; }
 
 void check_block(const InferContext& c, const BlockAttrs& a) {
   if (a.block_size < 2) {
     c.fail(fmt::format("Value for attr 'block_size' of {} must be at least minimum 2",
+                       a.block_size));
+  }
+  if (a.block_size > kMaxBlock) {
+    c.fail(fmt::format("Block size should be > 1 and <= {}, got {}", kMaxBlock,
                        a.block_size));
   }
   c.rank(0, 4);
@@ -42,7 +68,7 @@ void infer_space_to_depth(InferContext& c) {
   }
   s.set(x.height, divided(s[x.height], b));
   s.set(x.width, divided(s[x.width], b));
-  s.set(x.channels, multiplied(s[x.channels], b * b));
+  s.set(x.channels, multiplied(c, s[x.channels], b * b));
   c.add_output(c.dtype(0), s);
 }
 void infer_depth_to_space(InferContext& c) {
@@ -55,8 +81,8 @@ void infer_depth_to_space(InferContext& c) {
     c.fail(fmt::format("Input depth dimension {} should be divisible by: {}",
                        s[x.channels], b * b));
   }
-  s.set(x.height, multiplied(s[x.height], b));
-  s.set(x.width, multiplied(s[x.width], b));
+  s.set(x.height, multiplied(c, s[x.height], b));
+  s.set(x.width, multiplied(c, s[x.width], b));
   s.set(x.channels, divided(s[x.channels], b * b));
   c.add_output(c.dtype(0), s);
 }
@@ -69,14 +95,14 @@ void grad_depth_to_space(GradContext& c) {
 
 int64_t check_space_batch(const InferContext& c, const Ints& block, const Ints& edges,
                           const char* edge_name) {
-  int64_t product = 1;
+  int64_t all = 1;
   for (size_t i = 0; i < block.size(); ++i) {
     if (block[i] < 1) {
       c.fail(fmt::format(
           "All values in block_shape must be positive, got value, {} at index {}.",
           block[i], i));
     }
-    product *= block[i];
+    all = product(c, all, block[i]);
   }
   if (edges.size() != 2 * block.size()) {
     c.fail(fmt::format("{} should have shape [{}, 2], got {} values", edge_name,
@@ -90,45 +116,46 @@ int64_t check_space_batch(const InferContext& c, const Ints& block, const Ints& 
     c.fail(fmt::format("input rank should be >= {} instead of {}", wanted,
                        c.shape(0).rank()));
   }
-  return product;
+  return all;
 }
 
 void infer_space_to_batch(InferContext& c) {
   const auto& a = c.attrs<SpaceBatchAttrs>();
-  const int64_t product = check_space_batch(c, a.block_shape, a.paddings, "Paddings");
+  const int64_t blocks = check_space_batch(c, a.block_shape, a.paddings, "Paddings");
   Shape s = c.shape(0);
   for (size_t i = 0; s.has_rank() && i < a.block_shape.size(); ++i) {
     const int d = static_cast<int>(i) + 1;
     if (s[d] == kUnknownDim) continue;
-    const int64_t padded = s[d] + a.paddings[2 * i] + a.paddings[2 * i + 1];
+    const int64_t padded = sum(c, sum(c, s[d], a.paddings[2 * i]), a.paddings[2 * i + 1]);
     if (padded % a.block_shape[i] != 0) {
       c.fail(fmt::format("padded_shape[{0}]={1} is not divisible by block_shape[{0}]={2}",
                          i, padded, a.block_shape[i]));
     }
     s.set(d, padded / a.block_shape[i]);
   }
-  if (s.has_rank()) s.set(0, multiplied(s[0], product));
+  if (s.has_rank()) s.set(0, multiplied(c, s[0], blocks));
   c.add_output(c.dtype(0), s);
 }
 void infer_batch_to_space(InferContext& c) {
   const auto& a = c.attrs<BatchSpaceAttrs>();
-  const int64_t product = check_space_batch(c, a.block_shape, a.crops, "Crops");
+  const int64_t blocks = check_space_batch(c, a.block_shape, a.crops, "Crops");
   Shape s = c.shape(0);
-  if (s.has_rank() && s[0] != kUnknownDim && s[0] % product != 0) {
+  if (s.has_rank() && s[0] != kUnknownDim && s[0] % blocks != 0) {
     c.fail(fmt::format(
         "Input batch dimension ({}) is not divisible by product of block sizes ({})",
-        s[0], product));
+        s[0], blocks));
   }
   for (size_t i = 0; s.has_rank() && i < a.block_shape.size(); ++i) {
     const int d = static_cast<int>(i) + 1;
     if (s[d] == kUnknownDim) continue;
-    const int64_t cropped = s[d] * a.block_shape[i] - a.crops[2 * i] - a.crops[2 * i + 1];
+    const int64_t cropped =
+        product(c, s[d], a.block_shape[i]) - sum(c, a.crops[2 * i], a.crops[2 * i + 1]);
     if (cropped < 0) {
       c.fail(fmt::format("cropped_shape[{}]={} must be non-negative", i, cropped));
     }
     s.set(d, cropped);
   }
-  if (s.has_rank()) s.set(0, divided(s[0], product));
+  if (s.has_rank()) s.set(0, divided(s[0], blocks));
   c.add_output(c.dtype(0), s);
 }
 void grad_space_to_batch(GradContext& c) {

@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "ops/array_common.h"
+#include "ops/expected_shape.h"
 #include "tandem/ops.h"
 
 namespace tandem {
@@ -127,10 +128,15 @@ int64_t total_count(const InferContext& c, int input, int64_t n) {
   const auto counts = known_ints(c.input(input));
   if (!counts) return kUnknownDim;
   int64_t total = 0;
-  for (int64_t v : *counts) total += std::max<int64_t>(v, 0);
-  if (c.shape(input).rank() == 0 || counts->size() == 1) {
-    return n == kUnknownDim ? kUnknownDim : n * total;
+  bool fits = true;
+  for (int64_t v : *counts) {
+    fits &= !__builtin_add_overflow(total, std::max<int64_t>(v, 0), &total);
   }
+  if (c.shape(input).rank() == 0 || counts->size() == 1) {
+    if (n == kUnknownDim) return kUnknownDim;
+    fits &= !__builtin_mul_overflow(n, total, &total);
+  }
+  c.require(fits, "the sum of repeats does not fit in 64 bits");
   return total;
 }
 void check_counts(const InferContext& c, int64_t n) {
@@ -139,6 +145,13 @@ void check_counts(const InferContext& c, int64_t n) {
   if (counts.rank() > 1) {
     c.fail(fmt::format("repeats must be a scalar or a vector, got shape {}",
                        counts.debug_str()));
+  }
+  // Negative counts among others are none, as in TensorFlow.
+  if (counts.rank() == 0) {
+    const auto known = known_ints(c.input(1));
+    if (known && (*known)[0] < 0) {
+      c.fail(fmt::format("Expected repeats >= 0, but got {}", (*known)[0]));
+    }
   }
   if (counts.rank() == 1 && counts[0] > 1 && n != kUnknownDim && counts[0] != n) {
     c.fail(fmt::format(
@@ -161,8 +174,14 @@ void infer_repeat(InferContext& c) {
 }
 void infer_repeat_grad(InferContext& c) {
   const Shape& like = c.shape(2);
-  if (like.has_rank())
-    check_counts(c, like[c.axis(c.attrs<AxisAttrs>().axis, like.rank())]);
+  if (like.has_rank()) {
+    c.rank_at_least(2, 1);
+    const int axis = c.axis(c.attrs<AxisAttrs>().axis, like.rank());
+    check_counts(c, like[axis]);
+    Shape repeated = like;
+    repeated.set(axis, total_count(c, 1, like[axis]));
+    expect_shape(c, 0, repeated);
+  }
   c.add_output(c.dtype(0), like);
 }
 void grad_repeat(GradContext& c) {

@@ -64,13 +64,26 @@ Tensor local_response_normalization(const Tensor& x, LrnAttrs attrs) {
     throw InvalidArgumentError(
         fmt::format("LRN: in must be 4-dimensional: {}", x.shape().debug_str()));
   }
-  // Sums over neighbouring channels: a convolution with ones along the channels.
+  if (attrs.depth_radius < 0 || attrs.depth_radius >= INT32_MAX) {
+    throw InvalidArgumentError(fmt::format(
+        "LRN: depth_radius = {} must be at least 0 and less than {}. Give the number of "
+        "neighbours on each side.",
+        attrs.depth_radius, INT32_MAX));
+  }
+  // Sums over neighbouring channels: a convolution with ones along the channels. No more
+  // neighbours than there are channels.
+  const Tensor channels = slice(shape(x, {DType::kInt64}), {3}, {1});
+  const Tensor taps =
+      minimum(channels * scalar(2L, DType::kInt64) + scalar(1L, DType::kInt64),
+              scalar(2 * static_cast<long>(attrs.depth_radius) + 1, DType::kInt64));
+  const Tensor window =
+      fill(concat({taps, constant(std::vector<int64_t>{1, 1})}, {.axis = 0}),
+           scalar(1.0, x.dtype()));
   const Tensor line = reshape(
       square(x), concat({constant(std::vector<int32_t>{-1}), slice(shape(x), {3}, {1}),
                          constant(std::vector<int32_t>{1})},
                         {.axis = 0}));
-  const Tensor sums = conv1d(line, ones({2 * attrs.depth_radius + 1, 1, 1}, x.dtype()),
-                             {.padding = Padding::kSame});
+  const Tensor sums = conv1d(line, window, {.padding = Padding::kSame});
   const Tensor base = reshape_like(sums, x) * attrs.alpha + attrs.bias;
   return x * pow(base, scalar(-attrs.beta, x.dtype()));
 }

@@ -33,10 +33,10 @@ Ints spatial_paddings(const std::string& op, const Ints& list, int spatial,
   const int from = full ? first_spatial(channels_first) : 0;
   Ints result;
   for (size_t i = 0; i < list.size(); ++i) {
-    if (list[i] < 0) {
-      fail(op,
-           fmt::format("All elements of explicit_paddings must be nonnegative, got {}",
-                       text(list)));
+    if (list[i] < 0 || list[i] > INT32_MAX) {
+      fail(op, fmt::format("All elements of explicit_paddings must be nonnegative and "
+                           "fit in 32 bits, got {}",
+                           text(list)));
     }
     const int dim = static_cast<int>(i / 2);
     if (dim >= from && dim < from + spatial) {
@@ -99,6 +99,9 @@ Ints spatial_list(const std::string& op, const char* attribute, const Ints& list
     if (v < 1) {
       fail(op, fmt::format("{} should be larger than 0, got {}", attribute, text(list)));
     }
+    if (v > INT32_MAX) {
+      fail(op, fmt::format("{} must fit in 32 bits, got {}", attribute, text(list)));
+    }
   }
   return result;
 }
@@ -137,14 +140,17 @@ void place_windows(const std::string& op, Padding padding, const Ints& explicit_
       continue;
     }
     // TensorFlow's rule, with C++'s division: a window just too large gives an empty
-    // output.
-    d.out = (d.in + d.before + d.after - d.extent() + d.stride) / d.stride;
-    if (d.out < 0) {
+    // output. Its maxima and convolutions refuse that; averages do not.
+    const int64_t padded = d.in + d.before + d.after;
+    d.out = (padded - d.extent() + d.stride) / d.stride;
+    const bool too_large = d.in > 0 && padded < d.extent() &&
+                           !op.starts_with("AvgPool") && !op.ends_with("Argmax");
+    if (d.out < 0 || too_large) {
       fail(op, fmt::format(
                    "Computed output size would be negative: {} [input_size: {}, "
                    "effective_filter_size: {}, stride: {}]. Use padding SAME, a larger "
                    "input or a smaller window.",
-                   d.out, d.in + d.before + d.after, d.extent(), d.stride));
+                   std::min<int64_t>(d.out, -1), padded, d.extent(), d.stride));
     }
   }
 }

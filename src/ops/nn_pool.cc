@@ -95,6 +95,10 @@ void infer_argmax(InferContext& c) {
   c.rank(0, 4);
   c.require(attrs.argmax_type == DType::kInt32 || attrs.argmax_type == DType::kInt64,
             "argmax_type must be int32 or int64");
+  if (c.shape(0).is_known() && c.shape(0).num_elements() == 0) {
+    c.fail(fmt::format("tensor_in must not be empty, its shape is {}",
+                       c.shape(0).debug_str()));
+  }
   const Shape out = pooled(c, pool_attrs(attrs), c.shape(0));
   c.add_output(c.dtype(0), out);
   c.add_output(attrs.argmax_type, out);

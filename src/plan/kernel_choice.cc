@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "op/kernel_fit.h"
+#include "op/output_memory.h"
 #include "op/uncaptured.h"
 #include "plan/cost_store.h"
 #include "tandem/error.h"
@@ -241,6 +242,7 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure,
     throw NotFoundError("Could not find kernel for " + s.op->name + " on " +
                         device.full_name());
   }
+  check_output_memory(s);
   if (list.size() == 1) return {list[0], list[0]->prepare(s), "only one"};
   if (!will_measure(list, s, device, measure)) {
     return {list[0], list[0]->prepare(s), fmt::format("default of {}", list.size())};

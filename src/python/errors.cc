@@ -1,7 +1,9 @@
 #include "python/errors.h"
 
 #include <array>
+#include <cstring>
 #include <new>
+#include <stdexcept>
 
 #include "graph/trace.h"
 #include "tandem/control_flow.h"
@@ -18,6 +20,19 @@ std::array<PyObject*, 17> g_classes{};
 // Python's own.
 PyObject* g_traced_class = nullptr;
 
+/// A message may quote bytes of a file or of a string tensor that are no UTF-8.
+PyObject* text_of(const char* message) {
+  return PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(std::strlen(message)),
+                              "backslashreplace");
+}
+
+void set_text(PyObject* type, const char* message) {
+  PyObject* const text = text_of(message);
+  if (!text) return;
+  PyErr_SetObject(type, text);
+  Py_DECREF(text);
+}
+
 void set_error(const Error& e) {
   // Work that was given up because of an interrupt ends in the interrupt.
   if (e.code() == ErrorCode::kCancelled && PyErr_CheckSignals() != 0) return;
@@ -27,10 +42,13 @@ void set_error(const Error& e) {
     type = g_traced_class;
   }
   if (!type) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    set_text(PyExc_RuntimeError, e.what());
     return;
   }
-  PyObject* error = PyObject_CallFunction(type, "OOs", Py_None, Py_None, e.what());
+  PyErr_Clear();  // of a conversion that was tried and given up
+  PyObject* const text = text_of(e.what());
+  if (!text) return;
+  PyObject* error = PyObject_CallFunction(type, "OON", Py_None, Py_None, text);
   if (!error) return;
   PyErr_SetObject(type, error);
   Py_DECREF(error);
@@ -44,22 +62,27 @@ void set_python_error() {
   } catch (nb::python_error& e) {
     e.restore();
   } catch (const ValueError& e) {
-    PyErr_SetString(PyExc_ValueError, e.what());
+    set_text(PyExc_ValueError, e.what());
   } catch (const TypeError& e) {
-    PyErr_SetString(PyExc_TypeError, e.what());
+    set_text(PyExc_TypeError, e.what());
   } catch (const RuntimeStateError& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    set_text(PyExc_RuntimeError, e.what());
   } catch (const Error& e) {
     set_error(e);
+  } catch (const std::length_error&) {
+    set_error(ResourceExhaustedError("A container would be larger than memory can be."));
   } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
+    // Memory that a kernel asked for itself. TensorFlow's class, as where tensors do not
+    // fit.
+    set_error(
+        ResourceExhaustedError("The host's memory does not suffice for this call."));
   } catch (const std::exception& e) {
-    PyErr_SetString(PyExc_RuntimeError, e.what());
+    set_text(PyExc_RuntimeError, e.what());
   }
 }
 
 void raise(PyObject* type, const std::string& message) {
-  PyErr_SetString(type, message.c_str());
+  set_text(type, message.c_str());
   throw nb::python_error();
 }
 
@@ -77,6 +100,10 @@ void bind_errors(nb::module_& m) {
     try {
       std::rethrow_exception(p);
     } catch (const Error&) {
+      set_python_error();
+    } catch (const std::bad_alloc&) {
+      set_python_error();
+    } catch (const std::length_error&) {
       set_python_error();
     }
   });

@@ -91,6 +91,14 @@ void bind_nn_functions(nb::module_& f) {
   f.def("max_pool", pool<nn::max_pool>(), Unlocked());
   f.def("avg_pool", pool<nn::avg_pool>(), Unlocked());
   f.def(
+      "local_response_normalization",
+      [](const Tensor& x, int64_t depth_radius, double bias, double alpha, double beta) {
+        return nn::local_response_normalization(
+            x,
+            {.depth_radius = depth_radius, .bias = bias, .alpha = alpha, .beta = beta});
+      },
+      Unlocked());
+  f.def(
       "dropout",
       [](const Tensor& x, double rate, const Ints& noise_shape, int64_t seed) {
         return nn::dropout(x, {.rate = rate, .noise_shape = noise_shape, .seed = seed});

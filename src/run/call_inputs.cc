@@ -11,15 +11,6 @@
 
 namespace tandem {
 
-void check_input_count(const OpDef& op, size_t given) {
-  const size_t fixed = op.inputs.size() - (op.variadic() ? 1 : 0);
-  if (given < fixed || (!op.variadic() && given > fixed)) {
-    throw InvalidArgumentError(fmt::format("{}: expected {}{} input{}, got {}", op.name,
-                                           op.variadic() ? "at least " : "", fixed,
-                                           fixed == 1 ? "" : "s", given));
-  }
-}
-
 void check_input(const OpDef& op, const TensorImpl* impl, size_t i) {
   if (!impl) {
     if (op.input_def(static_cast<int>(i)).optional) return;

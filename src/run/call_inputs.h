@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "op/emitter.h"
+#include "op/input_count.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem {
@@ -32,8 +33,6 @@ class Inputs {
   std::vector<Tensor> owned_;
 };
 
-/// Throws InvalidArgumentError when the op takes another number of inputs.
-void check_input_count(const OpDef& op, size_t given);
 /// Throws when input i is absent, belongs to a trace, or is a handle where a tensor is
 /// wanted.
 void check_input(const OpDef& op, const TensorImpl* impl, size_t i);

@@ -476,7 +476,8 @@ class ExecutableBuilder {
           const bool compute = !s.host && !s.side && !s.copy;
           const auto first = e_.steps_.begin() + static_cast<std::ptrdiff_t>(s.begin);
           return compute ||
-                 std::none_of(first, e_.steps_.begin() + static_cast<std::ptrdiff_t>(s.end),
+                 std::none_of(first,
+                              e_.steps_.begin() + static_cast<std::ptrdiff_t>(s.end),
                               [&](const Executable::Step& k) { return makes(k, v, p); });
         });
   }

@@ -1,5 +1,7 @@
 """What users give by mistake: TensorFlow's exception class, a message that helps, and the process goes on."""
 
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -208,3 +210,255 @@ def test_a_stack_of_nothing():
     with pytest.raises(IndexError):
         tf.stack([], axis=1)
     assert tf.stack([tf.ones(2), tf.zeros(2)], axis=1).numpy().tolist() == [[1, 0], [1, 0]]
+
+
+# ---- Sizes that are nothing, or too much: each eagerly, traced, for unknown sizes, in map and on a device
+
+
+def nothing(*shape, dtype=None):
+    return lambda: tf.zeros(shape, dtype or tf.float32)
+
+
+def gradient_of(function):
+    def call(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        return tape.gradient(y, x)
+
+    return call
+
+
+# What is given, what is called, and the shape of what comes back or the words of the refusal.
+SIZES = {
+    "argmax": (nothing(0, 3), lambda x: tf.argmax(x, 1), (0,)),
+    "argmax inside": (nothing(3, 2, 0), lambda x: tf.argmax(x, 0), (2, 0)),
+    "argmax over nothing": (nothing(0, 3), lambda x: tf.argmax(x, 0), "Reduction axis 0 is empty"),
+    "argmin": (nothing(0, 3), lambda x: tf.argmin(x, 1), (0,)),
+    "pool with argmax": (nothing(0, 4, 4, 1), lambda x: tf.nn.max_pool_with_argmax(x, 2, 2, "VALID")[0], "not be empty"),
+    "gradient of sort": (nothing(0, 3), gradient_of(tf.sort), (0, 3)),
+    "gradient of top_k": (nothing(0, 3), gradient_of(lambda x: tf.nn.top_k(x, 2)[0]), (0, 3)),
+    "gradient of gather": (
+        nothing(0, 3), gradient_of(lambda x: tf.gather(x, tf.zeros([0, 2], tf.int32), batch_dims=1)), (0, 3)),
+    "depth_to_space": (nothing(1, 2, 2, 4), lambda x: tf.nn.depth_to_space(x, 2**32), "Block size should be"),
+    "space_to_depth": (nothing(1, 0, 0, 4), lambda x: tf.nn.space_to_depth(x, 2**32), "Block size should be"),
+    "space_to_batch": (
+        nothing(1, 2, 2, 4), lambda x: tf.space_to_batch(x, [2**40, 2**40], [[0, 2**62], [0, 2**62]]), "64 bits"),
+    "fft": (nothing(2, 0, dtype=tf.complex64), tf.signal.fft, (2, 0)),
+    "ifft": (nothing(2, 0, dtype=tf.complex64), tf.signal.ifft, (2, 0)),
+    "fft2d": (nothing(2, 0, 3, dtype=tf.complex64), tf.signal.fft2d, (2, 0, 3)),
+    "rfft": (nothing(2, 3), lambda x: tf.signal.rfft(x, [0]), (2, 0)),
+    "rfft of nothing": (nothing(2, 0), lambda x: tf.signal.rfft(x, [4]), (2, 3)),
+    "irfft": (nothing(2, 3, dtype=tf.complex64), lambda x: tf.signal.irfft(x, [0]), (2, 0)),
+    "lrn": (nothing(1, 2, 2, 3), lambda x: tf.nn.lrn(x, depth_radius=2**31 - 1), "depth_radius"),
+    "lrn of few channels": (nothing(1, 2, 2, 3), lambda x: tf.nn.lrn(x, depth_radius=2**31 - 2), (1, 2, 2, 3)),
+    "max_pool2d": (nothing(1, 2, 2, 1), lambda x: tf.nn.max_pool2d(x, 3, 1, "VALID"), "would be negative"),
+    "max_pool3d": (nothing(1, 2, 2, 2, 1), lambda x: tf.nn.max_pool3d(x, 3, 2, "VALID"), "would be negative"),
+    "conv2d": (nothing(1, 2, 2, 1), lambda x: tf.nn.conv2d(x, tf.ones([3, 3, 1, 1]), 1, "VALID"), "would be negative"),
+    "window of 2**40": (nothing(1, 2, 2, 1), lambda x: tf.nn.max_pool2d(x, 2**40, 1, "SAME"), "fit in 32 bits"),
+    "repeat": (nothing(1), lambda x: tf.repeat(x, -1), "repeats >= 0"),
+    "repeat too often": (nothing(2), lambda x: tf.repeat(x, [2**62, 2**62]), "64 bits"),
+    "ragged.range": (
+        nothing(3, dtype=tf.int64), lambda x: tf.ragged.range(x, x + 2**61).flat_values, "range size overflowed|64 bits"),
+    "ragged.range to infinity": (nothing(2), lambda x: tf.ragged.range(x, x + 1e30).flat_values, "limit - start"),
+}  # fmt: skip
+
+OPEN = {"traced": False, "unknown sizes": True}
+
+
+def in_mode(mode, x, call):
+    if mode == "eager":
+        return call(x)
+    if mode == "map":
+        return next(iter(tf.data.Dataset.from_tensors(x).map(call)))
+    signature = [tf.TensorSpec([None] * x.shape.rank, x.dtype)] if OPEN[mode] else None
+    return tf.function(call, input_signature=signature)(x)
+
+
+@pytest.mark.parametrize("mode", ["eager", "traced", "unknown sizes", "map"])
+@pytest.mark.parametrize("case", SIZES)
+def test_sizes_that_are_nothing_or_too_much(case, mode):
+    make, call, wanted = SIZES[case]
+    if isinstance(wanted, str):
+        with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=wanted):
+            in_mode(mode, make(), call)
+    else:
+        assert in_mode(mode, make(), call).shape == wanted
+
+
+def test_sizes_on_a_device(run_python):
+    status, output, errors = run_python(
+        f"""
+        import re
+        import sys
+        sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
+        import tandem as tf
+        from test_bad_input import SIZES, in_mode
+
+        for name, (make, call, wanted) in SIZES.items():
+            for mode in ("eager", "traced"):
+                with tf.device("GPU:0"):
+                    try:
+                        given = in_mode(mode, make(), call).numpy().shape
+                        assert given == wanted, (name, mode, given)
+                    except (tf.errors.InvalidArgumentError, ValueError) as error:
+                        assert isinstance(wanted, str) and re.search(wanted, str(error)), (name, mode, error)
+        print("all", len(SIZES))
+        """,
+        gpus=2,
+    )
+    assert status == 0, errors
+    assert output.split() == ["all", str(len(SIZES))]
+
+
+def test_sparse_sizes():
+    assert tf.sparse.eye(2**63 - 1, 3).dense_shape.numpy().tolist() == [2**63 - 1, 3]
+    with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError)):
+        tf.sparse.eye(2**63 - 1)
+    pair = tf.sparse.from_dense([[1, 2]])
+    assert tf.sparse.reshape(pair, [2, -1]).indices.numpy().tolist() == [[0, 0], [1, 0]]
+    reshape = tf.function(lambda shape: tf.sparse.reshape(tf.sparse.from_dense([[1, 2]]), shape).indices)
+    for shape in ([3], [-1, -1], [-2], [-1, 3], [0], [0, -1], [2**62, 2**62], [[2]]):
+        for call in (lambda s: tf.sparse.reshape(pair, s), lambda s: reshape(tf.constant(s, tf.int64))):
+            with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+                call(shape)
+
+
+def test_the_number_of_inputs_is_checked_while_tracing():
+    for traced in (False, True):
+        call = tf.function(lambda x: tf.experimental.numpy.add(x)) if traced else tf.experimental.numpy.add
+        with pytest.raises(TypeError, match="missing 1 required positional argument: 'x2'"):
+            call(1.0)
+    core = tf._core
+    for name in core.op_names():
+        described = core.op(name).describe()
+        inputs = described["inputs"]
+        if not inputs or inputs[0]["list"] or inputs[0]["optional"] or inputs[0]["resource"]:
+            continue
+        for call in (lambda n: core.execute(n), tf.function(lambda n: core.execute(n), autograph=False)):
+            with pytest.raises((tf.errors.InvalidArgumentError, ValueError, TypeError)):
+                call(name)
+
+
+def test_a_branch_that_is_not_taken_may_be_wrong():
+    @tf.function
+    def padded(flag, x):
+        return tf.cond(flag, lambda: tf.pad(x, [[2**40, -1]]), lambda: x + 1)
+
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+        padded(tf.constant(True), tf.ones([2]))
+
+
+# ---- Loops over datasets that AutoGraph does not convert end in an error
+
+
+def generator_over(rows):
+    yield from rows
+
+
+def unconverted(text):
+    made = {}
+    exec(text, made)  # noqa: S102  a function without a source
+    return made["loop"]
+
+
+UNROLLED = {
+    "no source": unconverted("def loop(rows):\n  total = 0\n  for row in rows: total += row\n  return total"),
+    "comprehension": lambda rows: [row for row in rows],
+    "list": lambda rows: list(rows),
+    "generator": lambda rows: [row for row in generator_over(rows)],
+    "sum": lambda rows: sum(rows),
+    "enumerate of an iterator": lambda rows: [row for row in enumerate(iter(rows))],
+}
+
+
+@pytest.mark.parametrize("autograph", [True, False])
+@pytest.mark.parametrize("how", UNROLLED)
+def test_loops_that_would_never_end(how, autograph):
+    rows = tf.data.Dataset.range(50)
+    with pytest.raises(ValueError, match="unusually high number of `tf.data.Iterator.get_next"):
+        tf.function(UNROLLED[how], autograph=autograph)(rows)
+    with pytest.raises(ValueError, match="unusually high number"):
+        tf.function(lambda: UNROLLED[how](rows), autograph=autograph)()
+    with pytest.raises(ValueError, match="unusually high number"):
+        list(rows.take(2).map(tf.autograph.experimental.do_not_convert(lambda x: UNROLLED[how](rows))))
+
+
+def test_elements_that_a_function_takes_one_by_one():
+    rows = tf.data.Dataset.range(100)
+
+    @tf.function
+    def converted(rows):
+        iterator, total = iter(rows), tf.constant(0, tf.int64)
+        for _ in range(40):
+            total += next(iterator)
+        for row in iterator:
+            total += row
+        return total
+
+    assert converted(rows) == 4950
+
+    @tf.function(autograph=False)
+    def three(rows):
+        iterator = iter(rows)
+        return next(iterator) + next(iterator) + next(iterator)
+
+    assert three(rows) == 3
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+def test_loops_over_distributed_datasets(run_python, gpus):
+    status, output, errors = run_python(
+        """
+        import tandem as tf
+
+        strategy = tf.distribute.MirroredStrategy()
+        count = strategy.num_replicas_in_sync
+        rows = tf.data.Dataset.range(10).map(lambda x: tf.cast(x, tf.float32))
+
+        def step(batch):
+            return strategy.reduce("SUM", strategy.run(tf.reduce_sum, (batch,)), axis=None)
+
+        @tf.function
+        def epoch(batches):
+            total, steps = 0.0, 0
+            for batch in batches:
+                total += step(batch)
+                steps += 1
+            return total, steps
+
+        @tf.function
+        def two(batches):
+            total, steps = 0.0, 0
+            for batch in batches:
+                if steps == 2:
+                    break
+                total += step(batch)
+                steps += 1
+            return total, steps
+
+        @tf.function
+        def by_hand(batches):
+            return step(next(batches)) + step(batches.get_next())
+
+        cut = strategy.experimental_distribute_dataset(rows.batch(4))
+        own = strategy.distribute_datasets_from_function(lambda context: rows.batch(4))
+        for batches in (cut, own):
+            expected = [step(batch).numpy() for batch in batches]
+            for given in (batches, iter(batches)):
+                total, steps = epoch(given)
+                assert total == 45 and steps == len(expected), (total, steps, expected)
+            total, steps = two(batches)
+            assert total == sum(expected[:2]) and steps == min(2, len(expected)), (total, steps, expected)
+            assert by_hand(iter(batches)) == sum(expected[:2])
+            assert len(epoch.pretty_printed_concrete_signatures()) > 0
+
+        try:
+            tf.function(epoch.python_function, autograph=False)(cut)
+        except ValueError as error:
+            print("refused", "unusually high number" in str(error))
+        """,
+        gpus=gpus,
+    )
+    assert status == 0, errors
+    assert output.split() == ["refused", "True"]

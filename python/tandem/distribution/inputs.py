@@ -4,6 +4,8 @@ from tandem import _core
 from tandem.distribution.values import PerReplica, PerReplicaSpec
 from tandem.framework import nest
 from tandem.framework.spec import TensorSpec
+from tandem.ops import control_flow
+from tandem.pipeline.traced import staged_for, take
 
 
 class InputContext:
@@ -74,10 +76,10 @@ def cut_spec(spec, count):
 class DistributedIterator:
     """Gives the next global batch, cut."""
 
-    def __init__(self, dataset, elements, cut, count):
+    def __init__(self, dataset, elements, count):
         self._dataset = dataset
         self._elements = iter(elements)
-        self._cut = cut
+        self._steps = dataset._steps
         # With one replica nothing is cut: who reads batches in C++ takes those of the dataset.
         self._native = getattr(self._elements, "_native", None) if count == 1 else None
 
@@ -89,10 +91,16 @@ class DistributedIterator:
         return self
 
     def __next__(self):
-        return self._cut(self._elements)
+        return self._steps.next(self._elements)
 
     def get_next(self):
-        return next(self)
+        return self._steps.next(self._elements, staged=True)
+
+    def _staged_next(self):
+        return self.get_next()
+
+    def _autograph_for(self, extra_test, body, get_state, set_state, symbol_names, opts):
+        self._steps.staged_for(self, self._elements, extra_test, body, get_state, set_state, symbol_names, opts)
 
     def get_next_as_optional(self):
         from tandem.pipeline.iterator import Optional
@@ -111,8 +119,14 @@ class DistributedDataset:
         self._strategy = strategy
 
     def __iter__(self):
-        count = self._strategy.num_replicas_in_sync
-        return DistributedIterator(self, self._dataset, lambda elements: cut_batch(next(elements), count), count)
+        return DistributedIterator(self, self._dataset, self._strategy.num_replicas_in_sync)
+
+    @property
+    def _steps(self):
+        return _GlobalBatches(self._strategy.num_replicas_in_sync)
+
+    def _autograph_for(self, extra_test, body, get_state, set_state, symbol_names, opts):
+        self._steps.staged_for(self, self._dataset, extra_test, body, get_state, set_state, symbol_names, opts)
 
     def __len__(self):
         return len(self._dataset)
@@ -132,9 +146,9 @@ class DistributedDatasetFromFunction(DistributedDataset):
         count = strategy.num_replicas_in_sync
         super().__init__(dataset_fn(InputContext(num_replicas_in_sync=count)), strategy)
 
-    def __iter__(self):
-        count = self._strategy.num_replicas_in_sync
-        return DistributedIterator(self, self._dataset, lambda elements: _gathered(elements, count), count)
+    @property
+    def _steps(self):
+        return _ReplicaBatches(self._strategy.num_replicas_in_sync)
 
     @property
     def element_spec(self):
@@ -146,15 +160,83 @@ class DistributedDatasetFromFunction(DistributedDataset):
         return -(-len(self._dataset) // self._strategy.num_replicas_in_sync)
 
 
-def _gathered(elements, count):
-    batches = [next(elements)]
-    for element in elements if count > 1 else ():
-        batches.append(element)
-        if len(batches) == count:
-            break
-    # When the data ends in the middle of a step, the last replicas get no rows.
-    while len(batches) < count:
-        batches.append(nest.map_structure(lambda t: t[:0], batches[0]))
-    if count == 1:
-        return batches[0]
-    return nest.map_structure(lambda *values: PerReplica(values), *batches)
+def _next_of(elements, staged):
+    return elements.get_next() if staged and not _core.executing_eagerly() else next(elements)
+
+
+class _GlobalBatches:
+    """What a step takes of a dataset whose batches are cut."""
+
+    def __init__(self, count):
+        self._count = count
+
+    def next(self, elements, staged=False):
+        return cut_batch(_next_of(elements, staged), self._count)
+
+    def staged_for(self, whole, elements, extra_test, body, get_state, set_state, symbol_names, opts):
+        """`for` over `whole`; in a graph a loop over `elements`."""
+        from tandem.staging.loops import _over_python
+
+        if _core.executing_eagerly():
+            return _over_python(whole, extra_test, body, get_state, set_state, symbol_names)
+        self._loop_over(elements, extra_test, body, get_state, set_state, symbol_names, opts)
+
+    def _loop_over(self, elements, extra_test, body, *loop):
+        elements._autograph_for(extra_test, lambda batch: body(cut_batch(batch, self._count)), *loop)
+
+
+class _ReplicaBatches(_GlobalBatches):
+    """What a step takes of a dataset with a batch for each replica."""
+
+    def next(self, elements, staged=False):
+        if self._count > 1 and not _core.executing_eagerly():
+            if not staged:
+                elements._unrolled.count()
+            iterator, structure = elements._traced_iterator(), elements._structure
+            _, *first = take(iterator, structure, True)
+            parts = list(first)
+            for _ in range(self._count - 1):
+                parts += self._next_or_no_rows(iterator, structure, first)
+            return self._element(structure, parts)
+        batches = [_next_of(elements, staged)]
+        while len(batches) < self._count:
+            try:
+                batches.append(_next_of(elements, staged))
+            except StopIteration:
+                break
+        return self._joined(batches)
+
+    def _joined(self, batches):
+        # When the data ends in the middle of a step, the last replicas get no rows.
+        while len(batches) < self._count:
+            batches.append(nest.map_structure(lambda t: t[:0], batches[0]))
+        if self._count == 1:
+            return batches[0]
+        return nest.map_structure(lambda *values: PerReplica(values), *batches)
+
+    def _loop_over(self, elements, extra_test, body, *loop):
+        if self._count == 1:
+            return elements._autograph_for(extra_test, body, *loop)
+        iterator, structure = elements._traced_iterator(), elements._structure
+        staged_for(lambda: self._take(iterator, structure), lambda parts: body(self._element(structure, parts)),
+                   extra_test, *loop)  # fmt: skip
+
+    def _take(self, iterator, structure):
+        """[whether there is another step, the components of its batches]: of those that are not there, no rows."""
+        more, *first = take(iterator, structure, False)
+        parts = [more, *first]
+        for _ in range(self._count - 1):
+            parts += control_flow.cond(
+                more, lambda: self._next_or_no_rows(iterator, structure, first), lambda: [t[:0] for t in first]
+            )
+        return parts
+
+    def _next_or_no_rows(self, iterator, structure, first):
+        there, *batch = take(iterator, structure, False)
+        return control_flow.cond(there, lambda: list(batch), lambda: [t[:0] for t in first])
+
+    def _element(self, structure, parts):
+        width = len(parts) // self._count
+        return self._joined(
+            [structure.element(tuple(parts[i * width : (i + 1) * width])) for i in range(self._count)]
+        )

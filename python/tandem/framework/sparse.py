@@ -7,6 +7,7 @@ from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.types import CompositeTensor
+from tandem.ops import check
 
 
 class SparseTensor(CompositeTensor):
@@ -234,12 +235,31 @@ def transpose(sp_input, perm=None, name=None):
     return reorder(moved)
 
 
+def _element_count(shape):
+    """How many elements a dense tensor of that shape has; refused where 64 bits cannot count them."""
+    about = execute("Prod", execute("Cast", shape, dtype="float64"))
+    check.assert_less(about, 2.0**63, "Encountered overflow when multiplying the sizes of a shape.")
+    return execute("Prod", shape)
+
+
 def reshape(sp_input, shape, name=None):
     """The same elements in another shape."""
-    whole = execute("Prod", sp_input.dense_shape)
-    shape = convert_to_tensor(shape, "int64")
-    known = execute("Prod", execute("SelectV2", shape < 0, execute("OnesLike", shape), shape))
-    shape = execute("SelectV2", shape < 0, whole // known, shape)
+    shape = execute("Cast", convert_to_tensor(shape), dtype=int64)
+    if shape.shape.rank not in (None, 1):
+        raise InvalidArgumentError(None, None, f"Target shape should be a vector but received shape {shape.shape}")
+    whole = _element_count(sp_input.dense_shape)
+    is_open = shape < 0
+    check.assert_greater_equal(shape, -1, "A size of the new shape must be non-negative, or one -1.")
+    check.assert_less_equal(execute("Sum", execute("Cast", is_open, dtype=int64)), 1,
+                            "Only one output dimension may be -1.")  # fmt: skip
+    known = _element_count(execute("SelectV2", is_open, execute("OnesLike", shape), shape))
+    check.Assert(execute("LogicalOr", execute("LogicalNot", execute("Any", is_open)), known > 0),
+                 ["reshape cannot infer the missing input size for an empty tensor unless all specified input sizes "
+                  "are non-zero"])  # fmt: skip
+    shape = execute("SelectV2", is_open, whole // execute("Maximum", known, 1), shape)
+    check.assert_equal(execute("Prod", shape), whole,
+                       "Input to reshape is a SparseTensor with another number of dense values than the requested "
+                       "shape has.")  # fmt: skip
     places = _flat(sp_input.indices, sp_input.dense_shape)
     steps = execute("Cumprod", shape, axis=0, exclusive=True, reverse=True)
     return SparseTensor((places[:, None] // steps) % shape, sp_input.values, shape)
@@ -266,10 +286,13 @@ def reset_shape(sp_input, new_shape=None):
 
 def eye(num_rows, num_columns=None, dtype=float32, name=None):
     """A sparse identity matrix."""
-    rows, columns = int(num_rows), int(num_rows if num_columns is None else num_columns)
-    places = [[i, i] for i in range(min(rows, columns))]
-    values = execute("Fill", [len(places)], convert_to_tensor(1, as_dtype(dtype)))
-    return SparseTensor(convert_to_tensor(places, "int64"), values, [rows, columns])
+    rows = convert_to_tensor(num_rows, "int64")
+    columns = rows if num_columns is None else convert_to_tensor(num_columns, "int64")
+    for count in (rows, columns):
+        check.assert_non_negative(count, "A number of rows or columns must not be negative.")
+    diagonal = execute("Range", convert_to_tensor(0, "int64"), execute("Minimum", rows, columns), convert_to_tensor(1, "int64"))
+    values = execute("Fill", execute("Shape", diagonal), convert_to_tensor(1, as_dtype(dtype)))
+    return SparseTensor(execute("Pack", [diagonal, diagonal], axis=1), values, execute("Pack", [rows, columns]))
 
 
 def _reduce(sp_input, op, axis, keepdims, output_is_sparse, empty):

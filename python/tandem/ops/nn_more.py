@@ -1,7 +1,9 @@
 """The rest of tf.nn, made of ops."""
 
 import math
+import operator
 
+from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, int64
 from tandem.ops.nn import batch_normalization, conv2d, conv2d_transpose
@@ -83,13 +85,11 @@ def batch_norm_with_global_normalization(
 
 def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
     """Every value over a power of the squares of the channels near it."""
-    x = convert_to_tensor(input)
-    channels = x.shape[-1]
-    squares = execute("Pad", execute("Square", x), [[0, 0]] * (x.shape.rank - 1) + [[depth_radius, depth_radius]])
-    sums = squares[..., 0:channels]
-    for k in range(1, 2 * depth_radius + 1):
-        sums = sums + squares[..., k : k + channels]
-    return x / execute("Pow", bias + alpha * sums, convert_to_tensor(float(beta), x.dtype))
+    radius = operator.index(depth_radius)
+    radius = max(min(radius, 2**31 - 1), -1)  # what is beyond is refused
+    return _core.functions.local_response_normalization(
+        convert_to_tensor(input), radius, float(bias), float(alpha), float(beta)
+    )
 
 
 def atrous_conv2d(value, filters, rate, padding, name=None):
@@ -117,32 +117,14 @@ def max_pool_with_argmax(
     input, ksize, strides, padding, data_format="NHWC", output_dtype=int64, include_batch_in_index=False, name=None
 ):
     """The largest value of each window, and its flat position in the image."""
-    from tandem._core import as_dtype
-    from tandem.ops.image_measure import extract_patches
-    from tandem.ops.array import range as range_
-
-    x = convert_to_tensor(input)
-    sizes, steps = ([1, *(v if isinstance(v, (list, tuple)) else [v, v]), 1] if not (
-        isinstance(v, (list, tuple)) and len(v) == 4) else list(v) for v in (ksize, strides))  # fmt: skip
-    batch, height, width, channels = x.shape.as_list()
-    places = execute("Reshape", range_(height * width), [1, height, width, 1])
-    # A border gets a value that is never the largest, by marking what is inside.
-    inside = extract_patches(execute("OnesLike", places), sizes, steps, [1, 1, 1, 1], padding)
-    windows = extract_patches(places, sizes, steps, [1, 1, 1, 1], padding)
-    patches = extract_patches(x, sizes, steps, [1, 1, 1, 1], padding)
-    count = sizes[1] * sizes[2]
-    _, out_h, out_w, _ = windows.shape.as_list()
-    patches = execute("Reshape", patches, [-1, out_h, out_w, count, channels])
-    keep = execute("Reshape", execute("Equal", inside, 1), [1, out_h, out_w, count, 1])
-    patches = execute("SelectV2", keep, patches, convert_to_tensor(x.dtype.min, x.dtype))
-    best = execute("ArgMax", patches, axis=3, output_type=int32)
-    windows = execute("BroadcastTo", windows, execute("Shape", patches)[:4])
-    pixel = execute("GatherV2", windows, best, axis=3, batch_dims=3)
-    flat = execute("Cast", pixel, dtype=int64) * channels + execute("Cast", range_(channels), dtype=int64)
-    if include_batch_in_index:
-        rows = execute("Cast", range_(execute("Shape", x)[0]), dtype=int64)
-        flat = flat + execute("Reshape", rows * (height * width * channels), [-1, 1, 1, 1])
-    return execute("Max", patches, axis=[3]), execute("Cast", flat, dtype=as_dtype(output_dtype))
+    if data_format != "NHWC":
+        raise ValueError("`data_format` values other than 'NHWC' are not yet supported. "
+                         f"Received: data_format={data_format}")  # fmt: skip
+    ksize, strides = (list(v) if isinstance(v, (list, tuple)) else [v] for v in (ksize, strides))
+    return execute(
+        "MaxPoolWithArgmax", convert_to_tensor(input), ksize=ksize, strides=strides, padding=padding,
+        argmax_type=as_dtype(output_dtype), include_batch_in_index=bool(include_batch_in_index),
+    )  # fmt: skip
 
 
 def isotonic_regression(inputs, decreasing=True, axis=-1):

@@ -8,6 +8,7 @@ import builtins
 
 import numpy as _np
 
+from tandem import _core
 from tandem._core import Tensor as ndarray, VariableBase, as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import (  # noqa: F401  (public names)
     bool as bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32,
@@ -86,11 +87,16 @@ def _floating(x):
 
 
 def _define(names, op, prepare, doc):
+    one = len(_core.op(op).describe()["inputs"]) == 1
     for name in names.split():
-        def function(*args, _op=op or "", **kwargs):  # noqa: ANN002
-            return execute(_op, *prepare(*args))
+        if one:
+            def function(x):
+                return execute(op, *prepare(x))
+        else:
+            def function(x1, x2):
+                return execute(op, *prepare(x1, x2))
 
-        function.__name__ = name
+        function.__name__ = function.__qualname__ = name
         function.__doc__ = doc
         globals()[name] = function
 

@@ -9,6 +9,7 @@ from tandem.framework.dtypes import int32, int64
 from tandem.framework import ragged_ops
 from tandem.framework.ragged import RaggedTensor
 from tandem.framework.ragged_operators import assert_same_rows
+from tandem.ops import check
 from tandem.ops.check import assert_equal, assert_none_equal
 
 
@@ -85,12 +86,19 @@ def range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype
     # All of one shape; three scalars are one row.
     none = execute("Reshape", execute("ZerosLike", starts + limits + deltas), [-1])
     starts, limits, deltas = starts + none, limits + none, deltas + none
+    first, last, step = (execute("Cast", v, dtype="float64") for v in (starts, limits, deltas))
+    about = execute("Ceil", (last - first) / step)
+    if not kind.is_floating:
+        check.assert_less(execute("Abs", last - first), 2.0**63, "limit - start does not fit in 64 bits")
+    check.assert_less(about, 2.0**62, "Requires ((limit - start) / delta) <= 2**62")
+    about = execute("Maximum", about, execute("ZerosLike", about))
+    check.assert_less(execute("Sum", about), 2.0**62, "The total range size overflowed.")
+    # In 64 bits where floats would round; what is no count at all has been refused.
     if kind.is_floating:
-        distance, step = (execute("Cast", v, dtype="float64") for v in (limits - starts, deltas))
-        counts = execute("Ceil", distance / step)
+        counts = execute("Cast", about, dtype=int64)
     else:
-        counts = -execute("FloorDiv", starts - limits, deltas)
-    counts = execute("Cast", counts, dtype=int64)
+        low, high, by = (execute("Cast", v, dtype=int64) for v in (starts, limits, deltas))
+        counts = -execute("FloorDiv", low - high, by)
     counts = execute("Maximum", counts, execute("ZerosLike", counts))
     turn = execute("Cast", ragged_ops.places(execute("ZerosLike", counts), counts), dtype=kind)
     starts, deltas = (execute("Repeat", v, counts, axis=0) for v in (starts, deltas))

@@ -1,12 +1,12 @@
 """Iterators over datasets, and tf.experimental.Optional."""
 
 from tandem import _core
-from tandem.framework.errors import InvalidArgumentError, OutOfRangeError
+from tandem.framework.errors import DataLossError, InvalidArgumentError, OutOfRangeError
 from tandem.framework.spec import TypeSpec
 from tandem.framework.trackable import Trackable
 from tandem.ops.check import Assert
 from tandem.pipeline import structure as nest
-from tandem.pipeline.traced import ForLoops, TracedIterator, next_element, rebuilt, take
+from tandem.pipeline.traced import ForLoops, TracedIterator, Unrolled, converting, next_element, rebuilt, take
 
 
 class Iterator:
@@ -33,6 +33,7 @@ class OwnedIterator(ForLoops, Iterator, Trackable):
         self._structure = dataset._structure
         self._native = _core.data.Iterator(dataset._core)
         self._tensor = None
+        self._unrolled = Unrolled()
 
     @property
     def element_spec(self):
@@ -47,11 +48,15 @@ class OwnedIterator(ForLoops, Iterator, Trackable):
 
     def __next__(self):
         if not _core.executing_eagerly():
-            return next_element(self._traced_iterator(), self._structure)
+            self._unrolled.count()
+            return self._staged_next()
         flat = self._native.next()
         if flat is None:
             raise StopIteration
         return self._structure.element(flat)
+
+    def _staged_next(self):
+        return next_element(self._traced_iterator(), self._structure)
 
     def _traced_iterator(self):
         if self._tensor is None:
@@ -71,14 +76,19 @@ class OwnedIterator(ForLoops, Iterator, Trackable):
         return {"ITERATOR_STATE": _core.convert_to_tensor(self._native.state(), "int64")}
 
     def _restore_from_tensors(self, restored_tensors):
-        self._native.restore(restored_tensors["ITERATOR_STATE"].numpy().tolist())
+        state = restored_tensors["ITERATOR_STATE"]
+        if state.dtype != _core.as_dtype("int64") or state.shape.rank != 1 or not state.shape[0] or state.numpy()[0] < 0:
+            raise DataLossError(None, None, f"{state} is no state of an iterator: the checkpoint is damaged.")
+        self._native.restore(state.numpy().tolist())
 
     def next(self):
         return self.__next__()
 
     def get_next(self):
         if not _core.executing_eagerly():
-            return self.__next__()
+            if not converting():
+                self._unrolled.count()
+            return self._staged_next()
         flat = self._native.next()
         if flat is None:
             raise OutOfRangeError(None, None, "End of sequence [Op:IteratorGetNext]")

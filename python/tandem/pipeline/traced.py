@@ -10,6 +10,13 @@ def iterator_of(dataset):
     return _core.execute("MakeIterator", _core.data.dataset_tensor(core), _core.data.symbolic_tensors(core))
 
 
+def converting():
+    """Whether AutoGraph converts what runs: loops that it knows are loops of the graph then."""
+    from malt.core import ag_ctx
+
+    return ag_ctx.control_status_ctx().status is ag_ctx.Status.ENABLED
+
+
 def take(iterator, structure, must):
     """[whether there is another element, component, ...]."""
     components = _core.data.encode_components(structure.components())
@@ -42,23 +49,57 @@ class ForLoops:
     """`for` over a dataset or an iterator, as converted functions make it (tandem/staging/loops.py)."""
 
     def _autograph_for(self, extra_test, body, get_state, set_state, symbol_names, opts):
-        from tandem.ops import control_flow
-        from tandem.staging.loops import _StagedLoop, _over_python
+        from tandem.staging.loops import _over_python
 
         if _core.executing_eagerly():
             return _over_python(self, extra_test, body, get_state, set_state, symbol_names)
         iterator, structure = self._traced_iterator(), self._structure
+        staged_for(lambda: take(iterator, structure, False), lambda parts: body(structure.element(tuple(parts))),
+                   extra_test, get_state, set_state, symbol_names, opts)  # fmt: skip
 
-        def test(extra):
-            if extra_test is None:
-                return extra[0]
-            return control_flow.cond(extra[0], extra_test, lambda: _core.convert_to_tensor(False))
 
-        def turn(extra):
-            body(structure.element(tuple(extra[1:])))
-            return take(iterator, structure, False)
+def staged_for(next_parts, body, extra_test, get_state, set_state, symbol_names, opts):
+    """A loop of the graph over what next_parts() takes: [whether there is more, parts that body gets, ...]."""
+    from tandem.ops import control_flow
+    from tandem.staging.loops import _StagedLoop
 
-        _StagedLoop(get_state, set_state, symbol_names, opts).run(test, turn, take(iterator, structure, False))
+    def test(extra):
+        if extra_test is None:
+            return extra[0]
+        return control_flow.cond(extra[0], extra_test, lambda: _core.convert_to_tensor(False))
+
+    def turn(extra):
+        body(extra[1:])
+        return next_parts()
+
+    _StagedLoop(get_state, set_state, symbol_names, opts).run(test, turn, next_parts())
+
+
+# As many elements as Python may take of an iterator while a function is traced, each with ops of its own.
+_MOST_UNROLLED = 32
+
+
+class Unrolled:
+    """Counts the elements that Python takes of an iterator while functions are traced. A dataset of a graph never
+    ends there: code that AutoGraph did not convert would go on for ever."""
+
+    def __init__(self):
+        self._graph = None
+        self._count = 0
+
+    def count(self):
+        graph = _core.current_graph()
+        if graph is not self._graph:
+            self._graph, self._count = graph, 0
+        self._count += 1
+        if self._count > _MOST_UNROLLED:
+            raise ValueError(
+                "An unusually high number of `tf.data.Iterator.get_next()` calls was detected. This suggests that the "
+                "`for elem in dataset: ...` idiom is used within tf.function with AutoGraph disabled, or where AutoGraph "
+                "could not convert it: in a generator, a comprehension, a library or code without a source. This idiom "
+                "is only supported when AutoGraph is enabled. Write it as a loop of the function itself, or use "
+                "Dataset.map or Dataset.reduce."
+            )
 
 
 class Described:
@@ -89,6 +130,7 @@ class TracedIterator(ForLoops):
     def __init__(self, tensor, structure):
         self._tensor = tensor
         self._structure = structure
+        self._unrolled = Unrolled()
 
     @property
     def element_spec(self):
@@ -101,11 +143,18 @@ class TracedIterator(ForLoops):
         return self
 
     def __next__(self):
-        return self.get_next()
+        self._unrolled.count()
+        return self._staged_next()
 
-    next = __next__
+    def next(self):
+        return self.__next__()
 
     def get_next(self):
+        if not converting():
+            self._unrolled.count()
+        return self._staged_next()
+
+    def _staged_next(self):
         return next_element(self._tensor, self._structure)
 
     def get_next_as_optional(self):

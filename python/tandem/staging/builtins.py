@@ -63,7 +63,7 @@ def _range(*args):
 
 def _enumerate(iterable, start=0):
     iterable = tensor_of(iterable)
-    if hasattr(type(iterable), "_autograph_for"):
+    if hasattr(type(iterable), "_autograph_for") and hasattr(type(iterable), "enumerate"):
         return iterable.enumerate(start)
     if not stages(iterable):
         return enumerate(iterable, start)
@@ -73,7 +73,7 @@ def _enumerate(iterable, start=0):
 
 def _zip(*iterables, strict=False):
     iterables = [tensor_of(i) for i in iterables]
-    if iterables and all(hasattr(type(i), "_autograph_for") for i in iterables):
+    if iterables and all(hasattr(type(i), "_autograph_for") and hasattr(type(i), "zip") for i in iterables):
         return type(iterables[0]).zip(*iterables)
     if not iterables or not all(stages(i) for i in iterables):
         return zip(*iterables, strict=strict)
@@ -81,6 +81,13 @@ def _zip(*iterables, strict=False):
     for other in iterables[1:]:
         count = _core.execute("Minimum", count, _core.execute("Shape", other)[0])
     return _Items(count, lambda i: tuple(_core.execute("GatherV2", t, i, axis=0) for t in iterables))
+
+
+def _next(iterator, *default):
+    """The user says how often: what a loop of Python over the iterator must not do is not counted here."""
+    if not _core.executing_eagerly() and hasattr(type(iterator), "_staged_next"):
+        return iterator._staged_next()
+    return next(iterator, *default)
 
 
 class _Items:
@@ -145,7 +152,7 @@ def _sorted(iterable, *, key=None, reverse=False):
 
 _OVERLOADS = {
     id(abs): _abs, id(float): _float, id(int): _int, id(len): _len, id(print): _print, id(range): _range,
-    id(enumerate): _enumerate, id(zip): _zip, id(sum): _sum, id(sorted): _sorted,
+    id(enumerate): _enumerate, id(zip): _zip, id(next): _next, id(sum): _sum, id(sorted): _sorted,
     id(max): _extreme(max, "Max", "Maximum"), id(min): _extreme(min, "Min", "Minimum"),
     id(any): _quantifier(any, "Any"), id(all): _quantifier(all, "All"),
 }  # fmt: skip

@@ -52,6 +52,9 @@ class Pipeline {
     try {
       verify(graph_);
     } catch (const InternalError& e) {
+      // A value that a pass has found may be refused: what the user gave, with a class of
+      // its own.
+      infer_again(graph_);
       throw InternalError(fmt::format("after {}: {}\n{}", pass, e.what(), graph_.dump()));
     }
 #endif
