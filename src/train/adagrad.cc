@@ -1,5 +1,6 @@
 #include "tandem/ops.h"
 #include "tandem/train/optimizers.h"
+#include "train/clipping.h"
 
 namespace tandem::optimizers {
 
@@ -20,10 +21,11 @@ void Adagrad::update(const Target& target, const Tensor& gradient) {
         target.variable - target.step_size * gradient / sqrt(accumulator + epsilon_));
 }
 
-void Adagrad::update_rows(const Target& target, const IndexedSlices& gradient) {
+void Adagrad::update_rows(const Target& target, const IndexedSlices& given) {
   Variable accumulator = target.slots[0];
+  const IndexedSlices gradient = add_up_equal_rows(given);
   const Tensor squares = square(gradient.values);
-  // Read before the write: rows are distinct, so the sum is the new value.
+  // Read before the write: of equal rows one changes, so the sum is the new value.
   const Tensor rows = accumulator.gather(gradient.indices) + squares;
   accumulator.scatter_add(gradient.indices, if_applied(squares));
   const Tensor change = target.step_size * gradient.values / sqrt(rows + epsilon_);

@@ -68,7 +68,20 @@ std::vector<Gradient> clip_gradients(const Clipping& clip,
   return result;
 }
 
+// Sorting puts equal rows side by side, in their order. The first is compared with the
+// last: groups are counted from 0 when all are equal, else from 1.
 IndexedSlices add_up_equal_rows(const IndexedSlices& slices) {
+  const Tensor order = argsort(slices.indices);
+  const Tensor sorted = gather(slices.indices, order);
+  const Tensor begins = not_equal(sorted, roll(sorted, {.shift = {1}, .axis = {0}}));
+  const Tensor group = cumsum(cast(begins, DType::kInt32));
+  const Tensor rows = size(slices.indices);
+  const Tensor first = gather(unsorted_segment_min(order, group, rows + 1), group);
+  return {unsorted_segment_sum(gather(slices.values, order), first, rows), slices.indices,
+          slices.dense_shape};
+}
+
+IndexedSlices distinct_rows(const IndexedSlices& slices) {
   const UniqueResult rows = unique(slices.indices);
   return {unsorted_segment_sum(slices.values, rows.idx, size(rows.y)), rows.y,
           slices.dense_shape};

@@ -13,7 +13,8 @@ void check_clipping(const Clipping& clip);
 inline bool is_clipping(const Clipping& clip) {
   return clip.norm || clip.value || clip.global_norm;
 }
-/// Gradients after Keras's rules of clipping. All are defined; slices have distinct rows.
+/// Gradients after Keras's rules of clipping. All are defined; of equal rows of slices
+/// all but one are zero.
 std::vector<Gradient> clip_gradients(const Clipping& clip,
                                      const std::vector<Gradient>& gradients);
 
@@ -27,7 +28,10 @@ Gradient map_gradient(const Gradient& gradient, F f) {
   return IndexedSlices{f(s.values), s.indices, s.dense_shape};
 }
 
-/// The same slices with each row named once.
+/// The same slices, in as many rows: the first of equal rows is their sum, the others are
+/// zero. No size depends on how many are equal.
 IndexedSlices add_up_equal_rows(const IndexedSlices& slices);
+/// The same slices with each row named once: their number depends on data.
+IndexedSlices distinct_rows(const IndexedSlices& slices);
 
 }  // namespace tandem::optimizers

@@ -173,7 +173,10 @@ void GradientOptimizer::step(const std::vector<Gradient>& given,
         return divide(x, scale);
       });
     }
-    if (g.is_slices() && (distinct || is_clipping(options_.clip))) {
+    if (!g.is_slices()) continue;
+    if (distinct) {
+      g = distinct_rows(g.slices());
+    } else if (is_clipping(options_.clip)) {
       g = add_up_equal_rows(g.slices());
     }
   }

@@ -2,10 +2,10 @@
 
     python tests/python/growth_cases.py [--seed 0] [--cases 20] [--steps 500] [--soak]
 
-Each case is a model, a feed, an optimizer and a way to call them, chosen at random. Sizes of batches, lengths and numbers
-of distinct ids change from step to step, and all of them have been seen after the first steps. What is counted after 50
-steps must be the same after the last one: objects of the package, bytes of the allocators of the host and of devices. The
-slope of resident memory must not be above the noise of the same run. --soak: every layer with variables in turn.
+Each case is a model, a feed, an optimizer and a way to call them, chosen at random. Sizes of batches, lengths and
+numbers of distinct ids change from step to step, and all of them have been seen after the first steps. What is counted
+after 50 steps must be the same after the last one: objects of the package, bytes of the allocators of the host and of
+devices. The slope of resident memory must not be above the noise of the same run. --soak: every layer with variables.
 """
 
 import argparse
@@ -57,7 +57,8 @@ def tables(rng):
 
 
 def dense(rng):
-    model = keras.Sequential([keras.Input((16,)), layers.Dense(32, activation="relu"), layers.Dropout(0.2), layers.Dense(1)])
+    hidden = [layers.Dense(32, activation="relu"), layers.Dropout(0.2)]
+    model = keras.Sequential([keras.Input((16,)), *hidden, layers.Dense(1)])
     return model, lambda n, length: rng.random((n, 16), dtype=np.float32)
 
 
@@ -104,17 +105,18 @@ class _Distinct(layers.Layer):
 def distinct_ids(rng):
     ids = keras.Input((), dtype="int32")
     model = keras.Model(ids, layers.Dense(1)(_Distinct()(ids)))
-    return model, lambda n, length: rng.integers(0, rng.integers(1, 9), n).astype("int32")
+    # Of each size of a batch there are one or two distinct ones soon.
+    return model, lambda n, length: (rng.integers(0, IDS - 2) + rng.permutation(n) % rng.integers(1, 3)).astype("int32")
 
 
 class _Masked(layers.Layer):
-    """The longest of the given lengths decides a size."""
+    """The longest of the given lengths decides a size; their other digits do not."""
 
     def build(self, shape):
         self.kernel = self.add_weight(shape=(1, 4))
 
     def call(self, lengths):
-        mask = tf.sequence_mask(lengths, dtype=tf.float32)
+        mask = tf.sequence_mask(lengths % 10, dtype=tf.float32)
         return tf.reduce_sum(mask, axis=1, keepdims=True) @ self.kernel
 
     def compute_output_shape(self, shape):
@@ -124,7 +126,7 @@ class _Masked(layers.Layer):
 def lengths(rng):
     given = keras.Input((), dtype="int32")
     model = keras.Model(given, layers.Dense(1)(_Masked()(given)))
-    return model, lambda n, length: rng.integers(5, 7, n).astype("int32")
+    return model, lambda n, length: (rng.integers(5, 7) + 10 * rng.integers(0, 9, n)).astype("int32")
 
 
 MODELS = [scalar_ids, sequences, tables, dense, two_inputs, images, recurrent, attention, distinct_ids, lengths]

@@ -125,7 +125,7 @@ class Adagrad final : public GradientOptimizer {
  protected:
   std::vector<SlotSpec> slot_specs() const override;
   void update(const Target& target, const Tensor& gradient) override;
-  RowUpdates row_updates() const override { return RowUpdates::kDistinctRows; }
+  RowUpdates row_updates() const override { return RowUpdates::kAnyRows; }
   void update_rows(const Target& target, const IndexedSlices& gradient) override;
 
  private:

@@ -111,5 +111,37 @@ TEST(TracedOptimizer, LearningRateIsReadAtEveryStep) {
   EXPECT_EQ(step.tracing_count(), 1);
 }
 
+// How many rows of a batch are distinct is data, and no step needs to know it.
+TEST(TracedOptimizer, EqualRowsDecideNoSizes) {
+  const std::vector<std::pair<std::string, Make>> all = {
+      {"SGD", maker<SGD>(SGDOptions{.learning_rate = 0.1, .clip = {.norm = 0.5}})},
+      {"momentum", maker<SGD>(SGDOptions{.learning_rate = 0.1, .momentum = 0.9})},
+      {"Adam", maker<Adam>(AdamOptions{.clip = {.global_norm = 0.5}})},
+      {"Adagrad", maker<Adagrad>(AdagradOptions{.learning_rate = 0.1})},
+      {"Adagrad, clipped", maker<Adagrad>(AdagradOptions{.clip = {.value = 0.01}})},
+  };
+  for (const auto& [name, make] : all) {
+    SCOPED_TRACE(name);
+    const Tensor start = reshape(range(24, DType::kFloat32), Shape{6, 4});
+    const Variable traced(start), eager(start);
+    const auto one = make(), other = make();
+    const auto learn = [](const Variable& table, Optimizer& optimizer,
+                          const Tensor& ids) {
+      GradientTape tape;
+      const Tensor loss = reduce_sum(square(table.gather(ids) - 1.f));
+      optimizer.apply(tape.gradient(loss, std::vector{table}), {table});
+      return loss;
+    };
+    auto step = function([&](Tensor ids) { return learn(traced, *one, ids); });
+    for (const Tensor& ids : {constant({0, 1, 2, 3}), constant({5, 5, 5, 5}),
+                              constant({1, 4, 1, 4}), constant({3, 0, 0, 2})}) {
+      step(ids);
+      learn(eager, *other, ids);
+    }
+    EXPECT_EQ(step.explain().find("cut the plan"), std::string::npos) << step.explain();
+    expect_same({traced}, {eager});
+  }
+}
+
 }  // namespace
 }  // namespace tandem
