@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/recorder.h"
+#include "device/cpu/guarded_memory.h"
 #include "device/cpu/host_memory.h"
 #include "device/out_of_memory.h"
 
@@ -17,6 +18,7 @@ constexpr size_t kAlignment = 64;
 /// thread caches. The byte before the block holds the distance to what malloc returned (1
 /// to 64).
 void* small_allocate(size_t bytes) {
+  if (guards_memory()) return guarded_allocate(bytes);
   auto* raw = static_cast<unsigned char*>(std::malloc(bytes + kAlignment));
   if (!raw) return nullptr;
   const size_t shift = kAlignment - reinterpret_cast<uintptr_t>(raw) % kAlignment;
@@ -25,6 +27,7 @@ void* small_allocate(size_t bytes) {
 }
 
 void small_free(void* address) {
+  if (guards_memory()) return guarded_free(address);
   auto* block = static_cast<unsigned char*>(address);
   std::free(block - block[-1]);
 }
@@ -121,11 +124,11 @@ Allocation CpuAllocator::allocate(size_t bytes, Stream*) {
   if (has_deferred_.load(std::memory_order_relaxed)) settle(false);
   const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
   Allocation result{nullptr, bytes, 0};
-  if (bytes < kSmall) {
+  if (bytes < kSmall || (guards_memory() && bytes <= static_cast<size_t>(limit_))) {
     const int64_t granted = small_granted(bytes);
     take_or_throw(bytes, granted);
     result.granted = static_cast<size_t>(granted);
-    result.address = small_allocate(result.granted);
+    result.address = small_allocate(guards_memory() ? bytes : result.granted);
     if (!result.address) {
       in_use_.fetch_sub(granted, std::memory_order_relaxed);
       out_of_memory(bytes);
@@ -176,7 +179,7 @@ void CpuAllocator::release(const Allocation& allocation) {
     const int64_t now = recorder::now_ns();
     recorder::record(recorder::Kind::kFree, "free", lane_, now, now, granted);
   }
-  if (allocation.bytes < kSmall) {
+  if (allocation.bytes < kSmall || guards_memory()) {
     small_free(allocation.address);
     return;
   }
