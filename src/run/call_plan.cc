@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "device/runtime.h"
 #include "op/kernel_builds.h"
+#include "op/output_memory.h"
 #include "tandem/device.h"
 #include "tandem/precision.h"
 #include "tensor/variable_impl.h"
@@ -124,8 +125,10 @@ Ref<CallPlan> make_plan(const CallInputs& call, bool single_thread) {
   s.deterministic = config::op_determinism_enabled();
   for (const TensorInfo& out : s.outputs) {
     if (!op.dynamic && !out.shape.is_known()) {
-      throw InternalError(op.name + ": inference left the output shape " +
-                          out.shape.debug_str() + " open in an eager call");
+      // A size that is given as -1, or as the least integer, stands for none.
+      throw InvalidArgumentError(op.name + ": the sizes that are given leave the shape " +
+                                 out.shape.debug_str() +
+                                 " of its output open. Dimensions must be >= 0.");
     }
     // Before kernels compute with the sizes.
     if (out.shape.is_known()) checked_bytes(out.dtype, out.shape);
@@ -148,6 +151,7 @@ Ref<CallPlan> make_plan(const CallInputs& call, bool single_thread) {
       throw NotFoundError("Could not find kernel for " + op.name + " on " +
                           plan->device->full_name());
     }
+    check_output_memory(s);
     const CollectBuilds collected;
     plan->prepared = plan->kernel->prepare(s);
     collected.builds().get();  // what fails to compile fails here, at the call

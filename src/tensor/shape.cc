@@ -35,12 +35,12 @@ int64_t Shape::num_elements() const {
     }
   }
   if (unknown) return -1;
-  if (zero) return 0;
+  // Of an empty shape too: what is computed with parts of a shape then fits.
   if (overflow) {
     throw InvalidArgumentError(fmt::format(
         "Shape {} has more elements than fit in 64 bits. Check the sizes.", debug_str()));
   }
-  return n;
+  return zero ? 0 : n;
 }
 
 void Shape::push_back(int64_t dim) { insert(rank_, dim); }
