@@ -21,21 +21,23 @@ void set_value(TensorInfo& out, PartialValue value) {
 }
 
 std::optional<Ints> known_ints(const TensorInfo& info) {
-  if (info.has_value) {
-    for (int64_t v : info.value) {
-      if (v == kUnknownValue) return std::nullopt;
-    }
-    return info.value;
+  // The contents themselves first: the least integer is a value there.
+  if (info.data && info.shape.is_known() && is_integer(info.dtype)) {
+    return read_ints(info.dtype, info.data, info.shape.num_elements());
   }
-  if (!info.data || !info.shape.is_known() || !is_integer(info.dtype))
-    return std::nullopt;
-  return read_ints(info.dtype, info.data, info.shape.num_elements());
+  if (!info.has_value) return std::nullopt;
+  for (int64_t v : info.value) {
+    if (v == kUnknownValue) return std::nullopt;
+  }
+  return info.value;
 }
 
 std::optional<PartialValue> partial_ints(const TensorInfo& info) {
   if (info.has_value) return info.value;
   if (auto all = known_ints(info)) return all;
-  if (!info.shape.is_known()) return std::nullopt;
+  if (!info.shape.is_known() || info.shape.num_elements() > kMaxHostValues) {
+    return std::nullopt;
+  }
   return PartialValue(static_cast<size_t>(info.shape.num_elements()), kUnknownValue);
 }
 

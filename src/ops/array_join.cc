@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "op/emitter.h"
+#include "op/output_count.h"
 #include "ops/array_common.h"
 #include "tandem/ops.h"
 
@@ -75,6 +76,7 @@ void infer_concat(InferContext& c) {
     }
     total =
         total == kUnknownDim || s[axis] == kUnknownDim ? kUnknownDim : total + s[axis];
+    if (total < kUnknownDim) c.fail("ConcatOp : the sizes add up to more than 2**63 - 1");
   }
   out.set(axis, total);
   join_values(c, c.add_output(c.dtype(0), out));
@@ -91,16 +93,6 @@ std::optional<int64_t> view_single(const Signature& s) {
   return std::nullopt;
 }
 
-void infer_split_like(InferContext& c) {
-  for (int i = 1; i < c.num_inputs(); ++i) c.add_output(c.dtype(0), c.shape(i));
-}
-void grad_to_concat(GradContext& c, int64_t axis) {
-  std::vector<Tensor> parts;
-  for (int i = 0; i < c.num_outputs(); ++i) parts.push_back(c.grad(i));
-  c.set(0, concat(parts, {axis}));
-}
-void grad_split_like(GradContext& c) { grad_to_concat(c, c.attrs<AxisAttrs>().axis); }
-
 int split_axis(const InferContext& c, int64_t axis) {
   const int rank = c.shape(0).rank();
   if (axis < -rank || axis >= rank) {
@@ -109,6 +101,45 @@ int split_axis(const InferContext& c, int64_t axis) {
   }
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
+
+// The parts have the dimensions of the value, and along the axis its size together.
+void infer_split_like(InferContext& c) {
+  const Shape& whole = c.shape(0);
+  int64_t total = 0;
+  int axis = 0;
+  if (whole.has_rank()) axis = split_axis(c, c.attrs<AxisAttrs>().axis);
+  for (int i = 1; i < c.num_inputs(); ++i) {
+    const Shape& part = c.shape(i);
+    c.add_output(c.dtype(0), part);
+    if (!whole.has_rank() || !part.has_rank()) {
+      total = kUnknownDim;
+      continue;
+    }
+    Shape rest = whole;
+    if (part.rank() == whole.rank()) rest.set(axis, part[axis]);
+    if (!rest.compatible_with(part)) {
+      c.fail(
+          fmt::format("part {} of shape {} cannot be cut out of shape {} along axis {}",
+                      i - 1, part.debug_str(), whole.debug_str(), axis));
+    }
+    const bool known = total != kUnknownDim && part[axis] != kUnknownDim;
+    if (!known) {
+      total = kUnknownDim;
+    } else if (__builtin_add_overflow(total, part[axis], &total)) {
+      c.fail("the parts have more elements than fit in 64 bits");
+    }
+  }
+  if (!whole.has_rank() || total == kUnknownDim || whole[axis] == kUnknownDim) return;
+  c.require(total == whole[axis],
+            fmt::format("the parts have {} along axis {} together, the value has {}",
+                        total, axis, whole[axis]));
+}
+void grad_to_concat(GradContext& c, int64_t axis) {
+  std::vector<Tensor> parts;
+  for (int i = 0; i < c.num_outputs(); ++i) parts.push_back(c.grad(i));
+  c.set(0, concat(parts, {axis}));
+}
+void grad_split_like(GradContext& c) { grad_to_concat(c, c.attrs<AxisAttrs>().axis); }
 
 // The values of [begin, begin + n) of a vector.
 void part_value(const TensorInfo& in, int64_t begin, TensorInfo& out) {
@@ -123,6 +154,7 @@ void infer_split(InferContext& c) {
   const auto& a = c.attrs<SplitAttrs>();
   if (a.num < 1)
     c.fail(fmt::format("Number of ways to split should be > 0, but got {}", a.num));
+  check_output_count(c, a.num);
   Shape out = c.shape(0);
   if (out.has_rank()) {
     const int axis = split_axis(c, a.axis);
@@ -157,7 +189,9 @@ void infer_split_v(InferContext& c) {
     if (a.sizes[i] < 0) {
       c.fail(fmt::format("Split size at index {} must be >= 0. Got: {}", i, a.sizes[i]));
     }
-    sum += a.sizes[i];
+    if (__builtin_add_overflow(sum, a.sizes[i], &sum)) {
+      c.fail("size_splits add up to more than fits in 64 bits");
+    }
   }
   const Shape& in = c.shape(0);
   const int axis = in.has_rank() ? split_axis(c, a.axis) : 0;
@@ -229,6 +263,7 @@ void infer_unpack(InferContext& c) {
     throw ValueError(fmt::format("Cannot infer argument `num` from shape {}. Give num.",
                                  c.shape(0).str()));
   }
+  check_output_count(c, num);
   for (int64_t i = 0; i < num; ++i) {
     part_value(c.input(0), i, c.add_output(c.dtype(0), out));
   }

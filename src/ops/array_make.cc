@@ -47,9 +47,12 @@ void grad_fill(GradContext& c) {
 
 template <int64_t kValue>
 void infer_like(InferContext& c) {
-  const DType dtype = c.attrs<LikeAttrs>().dtype;
-  TensorInfo& out =
-      c.add_output(dtype == DType::kInvalid ? c.dtype(0) : dtype, c.shape(0));
+  const DType asked = c.attrs<LikeAttrs>().dtype;
+  const DType dtype = asked == DType::kInvalid ? c.dtype(0) : asked;
+  if (!(mask(dtype) & (kValue == 0 ? kAnyDType : kPlain))) {
+    c.fail(fmt::format("there are no such elements of dtype {}", dtype_name(dtype)));
+  }
+  TensorInfo& out = c.add_output(dtype, c.shape(0));
   if (out.shape.is_known() && out.shape.rank() <= 1 &&
       out.shape.num_elements() <= kMaxHostValues) {
     set_value(out, PartialValue(static_cast<size_t>(out.shape.num_elements()), kValue));
@@ -57,7 +60,11 @@ void infer_like(InferContext& c) {
 }
 
 void infer_empty(InferContext& c) {
-  c.add_output(c.attrs<EmptyAttrs>().dtype, exact_shape(c, 0));
+  const DType dtype = c.attrs<EmptyAttrs>().dtype;
+  c.require(
+      mask(dtype) & kAnyDType,
+      fmt::format("dtype is {}, of which there are no elements", dtype_name(dtype)));
+  c.add_output(dtype, exact_shape(c, 0));
 }
 
 void infer_range(InferContext& c) {

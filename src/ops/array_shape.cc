@@ -16,11 +16,16 @@ void check_fits(const InferContext& c, DType out, int64_t n) {
   }
 }
 
-void add_shape(InferContext& c, int i) {
+DType integer_out_type(const InferContext& c) {
   const DType out_type = c.attrs<ShapeAttrs>().out_type;
   if (out_type != DType::kInt32 && out_type != DType::kInt64) {
     c.fail(fmt::format("out_type is {}, expected int32 or int64", dtype_name(out_type)));
   }
+  return out_type;
+}
+
+void add_shape(InferContext& c, int i) {
+  const DType out_type = integer_out_type(c);
   const Shape& s = c.shape(i);
   TensorInfo& out = c.add_output(out_type, {s.has_rank() ? s.rank() : kUnknownDim});
   if (!s.has_rank()) return;
@@ -37,7 +42,7 @@ void infer_shape_n(InferContext& c) {
   for (int i = 0; i < c.num_inputs(); ++i) add_shape(c, i);
 }
 void infer_size(InferContext& c) {
-  const DType out_type = c.attrs<ShapeAttrs>().out_type;
+  const DType out_type = integer_out_type(c);
   TensorInfo& out = c.add_output(out_type, {});
   const int64_t n = c.shape(0).has_rank() ? c.shape(0).num_elements() : kUnknownDim;
   check_fits(c, out_type, n);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "op/fused_program.h"
+#include "op/output_count.h"
 #include "ops/register.h"
 #include "tandem/error.h"
 
@@ -16,6 +17,7 @@ using Kind = FusedInstruction::Kind;
 int64_t groups_of(const InferContext& c) {
   const int64_t groups = c.attrs<FusedAttrs>().groups;
   c.require(groups >= 1, fmt::format("groups must be positive, not {}", groups));
+  check_output_count(c, groups);
   return groups;
 }
 

@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/expected_shape.h"
 #include "ops/image.h"
 #include "tandem/ops/image.h"
 
@@ -29,6 +30,7 @@ void infer_crop(InferContext& c) {
               "box_indices must have as many elements as there are boxes");
     out.set(0, c.shape(2)[0]);
   }
+  expect_shape(c, 3, {2});
   for (int k = 0; c.input(3).has_value && k < 2; ++k) {
     const int64_t v = c.input(3).value[static_cast<size_t>(k)];
     if (v == kUnknownValue) continue;
@@ -47,9 +49,14 @@ void infer_suppression(InferContext& c) {
   if (boxes.is_known() && scores.is_known() && boxes[0] != scores[0]) {
     c.fail("scores has incompatible shape");
   }
-  if (boxes.has_rank() && boxes[1] >= 0 && c.op().name == "NonMaxSuppressionV5") {
-    c.require(boxes[1] == 4, "boxes must have 4 columns");
+  if (c.op().name == "NonMaxSuppressionV5") {
+    c.require(!boxes.has_rank() || boxes[1] < 0 || boxes[1] == 4,
+              "boxes must have 4 columns");
+  } else if (scores.has_rank()) {
+    expect_shape(c, 0, {scores[0], scores[0]});
   }
+  c.require(!scores.has_rank() || scores[0] <= INT32_MAX,
+            "there are more boxes than int32 can count");
   c.add_output(DType::kInt32, {kUnknownDim});
   c.add_output(DType::kFloat32, {kUnknownDim});
 }
@@ -58,7 +65,18 @@ void infer_draw(InferContext& c) {
   c.rank(0, 4);
   c.rank(1, 3);
   c.rank(2, 2);
-  c.add_output(c.dtype(0), c.shape(0));
+  const Shape &images = c.shape(0), &colours = c.shape(2);
+  expect_shape(c, 1, {images.has_rank() ? images[0] : kUnknownDim, kUnknownDim, 4});
+  const int64_t channels = images.has_rank() ? images[3] : kUnknownDim;
+  // Without colours there are those of the default palette, of four channels.
+  if (colours.has_rank() && colours[0] >= 0) {
+    const int64_t given = colours[0] == 0 ? 4 : colours[1];
+    c.require(given < 0 || channels <= given,
+              fmt::format("colors have {} channels for images of {}", given, channels));
+  } else {
+    c.require(channels <= 4, fmt::format("images have {} channels", channels));
+  }
+  c.add_output(c.dtype(0), images);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/expected_shape.h"
 #include "ops/image.h"
 #include "ops/image_size.h"
 #include "tandem/ops.h"
@@ -42,6 +43,8 @@ void infer_scale(InferContext& c) {
   const auto& a = c.attrs<ScaleAttrs>();
   c.require(known_filter(a.kernel_type),
             fmt::format("Unrecognized kernel type: {}", a.kernel_type));
+  expect_shape(c, 2, {2});
+  expect_shape(c, 3, {2});
   c.add_output(DType::kFloat32, with_size(c, c.shape(0), 1));
 }
 void infer_resize(InferContext& c) {
@@ -49,8 +52,24 @@ void infer_resize(InferContext& c) {
 }
 // Of the image's shape: input 1.
 void infer_grad(InferContext& c) {
-  c.add_output(DType::kFloat32,
-               c.shape(1).has_rank() ? c.shape(1) : Shape::unknown_of_rank(4));
+  c.rank(0, 4);
+  c.rank(1, 4);
+  const Shape &grads = c.shape(0), &image = c.shape(1);
+  if (image.has_rank()) {
+    expect_shape(c, 0, {image[0], kUnknownDim, kUnknownDim, image[3]});
+    c.require(image[1] != 0 && image[2] != 0, "original_image must have pixels");
+  }
+  c.require(!grads.has_rank() || (grads[1] != 0 && grads[2] != 0),
+            "grads must have pixels");
+  c.add_output(DType::kFloat32, image.has_rank() ? image : Shape::unknown_of_rank(4));
+}
+void infer_scale_grad(InferContext& c) {
+  const auto& a = c.attrs<ScaleAttrs>();
+  c.require(known_filter(a.kernel_type),
+            fmt::format("Unrecognized kernel type: {}", a.kernel_type));
+  expect_shape(c, 2, {2});
+  expect_shape(c, 3, {2});
+  infer_grad(c);
 }
 
 void grad_scale(GradContext& c) {
@@ -136,7 +155,7 @@ void register_image_scale_ops(OpTable& table) {
                 {.name = "original_image", .shape_only = true},
                 scale,
                 translation};
-  def.infer = infer_grad;
+  def.infer = infer_scale_grad;
   def.gradient = grad_scale_grad;
   table.add(def);
 

@@ -4,6 +4,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/expected_shape.h"
 #include "ops/indexing_families.h"
 #include "tandem/ops.h"
 
@@ -35,23 +36,21 @@ int gather_batch_dims(const InferContext& c, int64_t given, int indices_rank) {
   return static_cast<int>(batch_dims);
 }
 
-void check_batch(const InferContext& c, int batch_dims) {
+void check_batch(const InferContext& c, const Shape& params, int batch_dims) {
   for (int i = 0; i < batch_dims; ++i) {
-    const int64_t p = c.shape(0)[i], n = c.shape(1)[i];
+    const int64_t p = params[i], n = c.shape(1)[i];
     if (p < 0 || n < 0 || p == n) continue;
     c.fail(fmt::format(
         "params.shape[{0}]: {1} should be equal to indices.shape[{0}]: {2}", i, p, n));
   }
 }
 
-void infer_gather(InferContext& c) {
+// What indices (input 1) choose of params.
+Shape gathered(const InferContext& c, const Shape& params) {
   const auto& attrs = c.attrs<GatherAttrs>();
-  const Shape &params = c.shape(0), &indices = c.shape(1);
+  const Shape& indices = c.shape(1);
   if (params.rank() == 0) c.fail("params must be at least 1 dimensional");
-  if (!params.has_rank() || !indices.has_rank()) {
-    c.add_output(c.dtype(0), Shape::unknown());
-    return;
-  }
+  if (!params.has_rank() || !indices.has_rank()) return Shape::unknown();
   const int axis = c.axis(attrs.axis, params.rank());
   const int batch_dims = gather_batch_dims(c, attrs.batch_dims, indices.rank());
   if (batch_dims >= params.rank()) {
@@ -62,14 +61,20 @@ void infer_gather(InferContext& c) {
     c.fail(fmt::format("batch_dims ({}) must be less than or equal to axis ({})",
                        batch_dims, axis));
   }
-  check_batch(c, batch_dims);
+  check_batch(c, params, batch_dims);
   Shape out = params.slice(0, axis);
   for (int i = batch_dims; i < indices.rank(); ++i) out.push_back(indices[i]);
   for (int i = axis + 1; i < params.rank(); ++i) out.push_back(params[i]);
   for (int i = 0; i < batch_dims; ++i) {
     if (out[i] < 0) out.set(i, indices[i]);
   }
-  gather_values(c, c.add_output(c.dtype(0), out));
+  return out;
+}
+
+void infer_gather(InferContext& c) {
+  const Shape out = gathered(c, c.shape(0));
+  TensorInfo& info = c.add_output(c.dtype(0), out);
+  if (out.has_rank()) gather_values(c, info);
 }
 
 void grad_gather(GradContext& c) {
@@ -90,7 +95,10 @@ void grad_gather(GradContext& c) {
 }
 
 // grad, indices, params (its shape) → params' shape.
-void infer_gather_grad(InferContext& c) { c.add_output(c.dtype(2), c.shape(2)); }
+void infer_gather_grad(InferContext& c) {
+  expect_shape(c, 0, gathered(c, c.shape(2)));
+  c.add_output(c.dtype(2), c.shape(2));
+}
 void grad_gather_grad(GradContext& c) {
   c.set(0, gather(c.grad(), c.input(1), c.attrs<GatherAttrs>()));
 }
@@ -105,13 +113,14 @@ void infer_gather_nd(InferContext& c) {
     c.add_output(c.dtype(0), Shape::unknown());
     return;
   }
-  const auto batch_dims = static_cast<int>(c.attrs<BatchDimsAttrs>().batch_dims);
-  if (batch_dims < 0 || batch_dims >= indices.rank() || batch_dims >= params.rank()) {
+  const int64_t asked = c.attrs<BatchDimsAttrs>().batch_dims;
+  if (asked < 0 || asked >= indices.rank() || asked >= params.rank()) {
     c.fail(fmt::format(
         "batch_dims = {} must be between 0 and the ranks of params {} and indices {}",
-        batch_dims, params.debug_str(), indices.debug_str()));
+        asked, params.debug_str(), indices.debug_str()));
   }
-  check_batch(c, batch_dims);
+  const auto batch_dims = static_cast<int>(asked);
+  check_batch(c, params, batch_dims);
   const int64_t depth = indices[indices.rank() - 1];
   if (depth > params.rank() - batch_dims) {
     c.fail(fmt::format(
@@ -141,13 +150,11 @@ void grad_gather_nd(GradContext& c) {
 
 // ---- TakeAlongAxis
 // ----------------------------------------------------------------------------
-void infer_take(InferContext& c) {
-  const Shape &x = c.shape(0), &indices = c.shape(1);
-  c.rank_at_least(0, 1);
-  if (!x.has_rank() || !indices.has_rank()) {
-    c.add_output(c.dtype(0), indices);
-    return;
-  }
+// What indices (input 1) choose of x.
+Shape taken(const InferContext& c, const Shape& x) {
+  const Shape& indices = c.shape(1);
+  c.require(x.rank() != 0, "x must have at least one dimension");
+  if (!x.has_rank() || !indices.has_rank()) return indices;
   if (x.rank() != indices.rank()) {
     c.fail(fmt::format("x {} and indices {} must have one rank", x.debug_str(),
                        indices.debug_str()));
@@ -165,13 +172,17 @@ void infer_take(InferContext& c) {
                       x.debug_str(), indices.debug_str(), i, axis));
     }
   }
-  c.add_output(c.dtype(0), out);
+  return out;
 }
+void infer_take(InferContext& c) { c.add_output(c.dtype(0), taken(c, c.shape(0))); }
 void grad_take(GradContext& c) {
   static const OpHandle op("TakeAlongAxisGrad");
   c.set(0, emit(op, {c.grad(), c.input(1), c.input(0)}, c.attrs<AxisAttrs>()));
 }
-void infer_take_grad(InferContext& c) { c.add_output(c.dtype(2), c.shape(2)); }
+void infer_take_grad(InferContext& c) {
+  expect_shape(c, 0, taken(c, c.shape(2)));
+  c.add_output(c.dtype(2), c.shape(2));
+}
 void grad_take_grad(GradContext& c) {
   c.set(0, take_along_axis(c.grad(), c.input(1), c.attrs<AxisAttrs>()));
 }

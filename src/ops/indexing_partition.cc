@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "op/output_count.h"
 #include "ops/indexing_families.h"
 #include "tandem/ops.h"
 
@@ -13,6 +14,7 @@ namespace {
 void infer_partition(InferContext& c) {
   const int64_t lists = c.attrs<DynamicPartitionAttrs>().num_partitions;
   c.require(lists >= 1, fmt::format("num_partitions must be at least 1, got {}", lists));
+  check_output_count(c, lists);
   const Shape &data = c.shape(0), &partitions = c.shape(1);
   Shape out = Shape::unknown();
   if (data.has_rank() && partitions.has_rank()) {

@@ -26,14 +26,14 @@ void check_scatter(const InferContext& c, const Shape& indices, const Shape& upd
   }
   const int64_t depth = indices[outer];
   if (depth < 0 || !shape.has_rank()) return;
-  const int from = batch_dims + static_cast<int>(depth);
-  const bool deep = from > shape.rank();
+  const bool deep = depth > shape.rank() - batch_dims;
+  const int from = deep ? kMaxRank : batch_dims + static_cast<int>(depth);
   if (deep || !shape.slice(from, shape.rank())
                    .compatible_with(updates.slice(outer, updates.rank()))) {
     c.fail(fmt::format(
         "Dimensions [{},{}) of input[shape={}] must match dimensions [{},{}) of "
         "updates[shape={}]",
-        from, shape.rank(), shape.debug_str(), outer, updates.rank(),
+        batch_dims + depth, shape.rank(), shape.debug_str(), outer, updates.rank(),
         updates.debug_str()));
   }
   for (int i = 0; i < batch_dims; ++i) {
@@ -60,7 +60,14 @@ void infer_scatter_nd(InferContext& c) {
     c.require(v >= 0 || v == kUnknownValue,
               fmt::format("Shape must be non-negative, got {}", v));
   }
-  const auto batch_dims = static_cast<int>(c.attrs<BatchDimsAttrs>().batch_dims);
+  const int64_t asked = c.attrs<BatchDimsAttrs>().batch_dims;
+  if (asked < 0 || (c.shape(0).has_rank() && asked >= std::max(c.shape(0).rank(), 1)) ||
+      (shape.has_rank() && asked > shape.rank())) {
+    c.fail(fmt::format(
+        "batch_dims = {} must be between 0 and the ranks of indices {} and the shape {}",
+        asked, c.shape(0).debug_str(), shape.debug_str()));
+  }
+  const auto batch_dims = static_cast<int>(asked);
   check_scatter(c, c.shape(0), c.shape(1), shape, batch_dims);
   c.add_output(c.dtype(1), shape);
 }

@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/expected_shape.h"
 #include "ops/indexing_families.h"
 #include "tandem/ops.h"
 
@@ -24,8 +25,8 @@ void infer_one_hot(InferContext& c) {
             fmt::format("off_value must be a scalar, but its shape is {}",
                         c.shape(3).debug_str()));
   int64_t depth = kUnknownDim;
-  if (c.input(1).has_value && c.input(1).value[0] != kUnknownValue) {
-    depth = c.input(1).value[0];
+  if (const int64_t known = scalar_value(c, 1); known != kUnknownValue) {
+    depth = known;
     c.require(depth >= 0, fmt::format("depth must be non-negative, got: {}", depth));
   }
   const Shape& indices = c.shape(0);

@@ -120,6 +120,12 @@ void infer_attention_grad(InferContext& c) {
                          c.shape(i).debug_str(), out.debug_str()));
     }
   }
+  const Shape sums{a.batch, a.heads, a.queries};
+  if (!c.shape(6).compatible_with(sums) || c.dtype(6) != sum_dtype(c.dtype(0))) {
+    c.fail(fmt::format("{} is {}{}, expected {}{}", c.op().input_def(6).name,
+                       dtype_name(c.dtype(6)), c.shape(6).debug_str(),
+                       dtype_name(sum_dtype(c.dtype(0))), sums.debug_str()));
+  }
   for (int i = 0; i < 3; ++i) c.add_output(c.dtype(i), c.shape(i));
   c.add_output(c.dtype(0),
                attrs.bias_grad ? Shape{a.batch, a.heads, a.queries, a.keys} : Shape{0});

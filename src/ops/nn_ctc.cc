@@ -69,6 +69,12 @@ void infer_beam(InferContext& c) {
     c.fail(fmt::format("beam_width must be at least top_paths, got {} and {}.",
                        attrs.beam_width, attrs.top_paths));
   }
+  // Prefixes are numbered by 32 bits.
+  const int64_t steps = std::max<int64_t>(logits[0], 0) + 1;
+  if (attrs.beam_width > INT32_MAX / steps) {
+    c.fail(fmt::format("beam_width {} is too large for {} steps.", attrs.beam_width,
+                       steps - 1));
+  }
   if (logits[2] == 0) c.fail("logits have no class, not even the blank.");
   c.add_output(DType::kInt64, {attrs.top_paths, logits[1], logits[0]});
   c.add_output(c.dtype(0), {logits[1], attrs.top_paths});

@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/expected_shape.h"
 #include "ops/image_size.h"
 #include "ops/nn_register.h"
 #include "tandem/ops.h"
@@ -33,8 +34,14 @@ void infer_nearest_grad(InferContext& c) {
 }
 void infer_bilinear_grad(InferContext& c) {
   for (int i = 0; i < 2; ++i) c.rank(i, 4);
-  Shape out = c.shape(1).has_rank() ? c.shape(1) : Shape::unknown_of_rank(4);
-  c.add_output(c.dtype(1), out);
+  const Shape &grads = c.shape(0), &image = c.shape(1);
+  c.require(!grads.has_rank() || (grads[1] != 0 && grads[2] != 0),
+            "grads must have pixels");
+  if (image.has_rank()) {
+    expect_shape(c, 0, {image[0], kUnknownDim, kUnknownDim, image[3]});
+    c.require(image[1] != 0 && image[2] != 0, "original_image must have pixels");
+  }
+  c.add_output(c.dtype(1), image.has_rank() ? image : Shape::unknown_of_rank(4));
 }
 
 void grad_bilinear(GradContext& c) {

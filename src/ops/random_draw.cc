@@ -1,5 +1,6 @@
 #include "ops/random_draw.h"
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -8,7 +9,6 @@
 #include "op/kernel.h"
 #include "op/op_def.h"
 #include "op/placement.h"
-#include "ops/random_seed.h"
 #include "tandem/device.h"
 #include "tandem/ops.h"
 #include "tandem/variable.h"
@@ -22,6 +22,9 @@ void infer_next_state(InferContext& c) {
   c.dtype_in(0, {DType::kUInt64});
   c.rank(0, 1);
   c.rank(1, 0);
+  if (const Shape& state = c.shape(0); state.is_known() && state[0] != 3) {
+    c.fail("the state must have shape [3], not " + state.debug_str());
+  }
   c.add_output(DType::kUInt64, Shape{1});
   c.add_output(DType::kUInt64, Shape{2});
 }
@@ -43,6 +46,7 @@ Tensor state_tensor(const RandomState& state) {
 struct Sequence {
   Tensor handle;
   RandomState start;
+  bool seeded = false;
 };
 struct Sequences {
   std::mutex mutex;
@@ -52,6 +56,8 @@ Sequences& sequences() {
   static auto* s = new Sequences;
   return *s;
 }
+thread_local int64_t t_traced_draws = 0;
+
 // Nobody but this list knows it any more: the function is gone.
 bool forgotten(const Sequence& s) { return s.handle.header().use_count() == 1; }
 
@@ -72,8 +78,10 @@ Tensor make_state(const RandomState& start) {
 
 random::KeyCounter draw_traced(int64_t seed, const Tensor& blocks) {
   static const OpHandle op("NextRandomState");
+  ++t_traced_draws;
   Sequence s;
   s.start = traced_random_state(seed);
+  s.seeded = is_seeded(seed);
   s.handle = make_state(s.start);
   const DeviceScope beside(variable_of(s.handle).device->full_name());
   {
@@ -99,6 +107,23 @@ random::KeyCounter draw_for(const std::string& op, int64_t seed, const Tensor& l
                             int64_t per_element) {
   if (like.shape().is_known()) return draw(op, seed, like.num_elements() * per_element);
   return draw_traced(seed, size(like, {DType::kInt64}) * per_element);
+}
+
+int64_t traced_draws() { return t_traced_draws; }
+
+SequenceStart sequence_start(const Tensor& sequence) {
+  const std::lock_guard lock(sequences().mutex);
+  for (const Sequence& s : sequences().all) {
+    if (s.handle.impl() == sequence.impl()) return {s.start, s.seeded};
+  }
+  return {};
+}
+
+bool is_sequence(const Tensor& handle) {
+  const std::lock_guard lock(sequences().mutex);
+  const auto& all = sequences().all;
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Sequence& s) { return s.handle.impl() == handle.impl(); });
 }
 
 void restart_traced_sequences() {

@@ -5,6 +5,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/expected_shape.h"
 #include "ops/random_parameters.h"
 
 namespace tandem {
@@ -12,6 +13,11 @@ namespace tandem {
 namespace {
 
 void infer_like_parameters(InferContext& c) {
+  c.rank(1, 1);
+  c.rank(2, 1);
+  expect_shape(c, 1, {1});
+  c.require(!c.shape(2).is_known() || c.shape(2)[0] >= 2,
+            "counter must have 2 elements, got shape " + c.shape(2).debug_str());
   const int first = 3;
   for (int i = first; i < c.num_inputs(); ++i) {
     if (c.shape(i).is_known() && c.shape(first).is_known() &&

@@ -119,8 +119,7 @@ void infer_scalar(InferContext& c) { c.add_output(c.dtype(0), {}); }
 void infer_sum_like(InferContext& c) {
   const Shape &x = c.shape(0), &like = c.shape(1);
   Shape both;
-  if (!broadcast_shapes(x, like, &both) ||
-      (x.has_rank() && like.has_rank() && like.rank() > x.rank())) {
+  if (!broadcast_shapes(x, like, &both) || !both.compatible_with(x)) {
     c.fail(fmt::format(
         "shape {} cannot be summed to shape {}. The second must broadcast to the "
         "first.",

@@ -5,6 +5,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/expected_shape.h"
 #include "ops/sequence.h"
 
 namespace tandem {
@@ -23,10 +24,18 @@ void infer_distance(InferContext& c) {
     c.rank(first + 2, 1);
     sizes[side] = c.shape_from_value(first + 2);
   }
+  for (int side = 0; side < 2; ++side) {
+    const Shape &indices = c.shape(3 * side), &values = c.shape(3 * side + 1);
+    expect_shape(c, 3 * side + 1, {indices.has_rank() ? indices[0] : kUnknownDim});
+    expect_shape(c, 3 * side, {values.has_rank() ? values[0] : kUnknownDim, kUnknownDim});
+  }
   const Shape &a = sizes[0], &b = sizes[1];
   if (!a.has_rank() || !b.has_rank()) return void(c.add_output(DType::kFloat32, {}));
   c.require(a.rank() == b.rank() && a.rank() >= 1,
             "truth_shape should have the rank of hypothesis_shape");
+  for (int side = 0; side < 2; ++side) {
+    expect_shape(c, 3 * side, {kUnknownDim, a.rank()});
+  }
   Shape out = Shape::unknown_of_rank(a.rank() - 1);
   for (int i = 0; i + 1 < a.rank(); ++i) {
     if (a[i] >= 0 && b[i] >= 0) out.set(i, std::max(a[i], b[i]));
@@ -40,7 +49,11 @@ void infer_fit(InferContext& c) {
   c.add_output(DType::kInt32, c.shape(0));
 }
 
-void infer_mean(InferContext& c) { c.add_output(c.dtype(0), c.shape(0)); }
+void infer_mean(InferContext& c) {
+  c.rank_at_least(0, 1);
+  expect_same_shape(c, 1, 0);
+  c.add_output(c.dtype(0), c.shape(0));
+}
 
 // A run of equal values moves with the mean of what is asked of its elements.
 void grad_fit(GradContext& c) {

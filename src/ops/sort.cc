@@ -3,6 +3,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/expected_shape.h"
 #include "ops/register.h"
 #include "tandem/ops.h"
 
@@ -49,8 +50,8 @@ void infer_top_k(InferContext& c) {
             fmt::format("k must be scalar, got shape {}", c.shape(1).debug_str()));
   Shape out = x;
   int64_t k = kUnknownDim;
-  if (c.input(1).has_value && c.input(1).value[0] != kUnknownValue) {
-    k = c.input(1).value[0];
+  if (const int64_t known = scalar_value(c, 1); known != kUnknownValue) {
+    k = known;
     c.require(k >= 0, fmt::format("Need k >= 0, got {}", k));
   }
   if (x.has_rank()) {
@@ -92,8 +93,7 @@ void infer_in_top_k(InferContext& c) {
 void infer_nth_element(InferContext& c) {
   const Shape& x = c.shape(0);
   if (x.rank() == 0) c.fail("Input must be at least rank 1 but is rank 0");
-  if (c.input(1).has_value && c.input(1).value[0] != kUnknownValue) {
-    const int64_t n = c.input(1).value[0];
+  if (const int64_t n = scalar_value(c, 1); n != kUnknownValue) {
     c.require(n >= 0, fmt::format("n must be non-negative but is {}", n));
     if (x.has_rank() && x[x.rank() - 1] >= 0 && x[x.rank() - 1] <= n) {
       c.fail(fmt::format("Input must have last dimension > n = {}", n));

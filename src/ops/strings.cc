@@ -132,6 +132,10 @@ void infer_as_string(InferContext& c) {
   c.require(!is_integer(c.dtype(0)) || (!a.scientific && !a.shortest && a.precision < 0),
             "precision, scientific and shortest are for floating point numbers; leave "
             "them out for integers");
+  constexpr int64_t kMost = 65536;
+  c.require(a.width <= kMost && a.precision <= kMost,
+            fmt::format("width {} and precision {} must not exceed {}", a.width,
+                        a.precision, kMost));
   c.add_output(DType::kString, c.shape(0));
 }
 

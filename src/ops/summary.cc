@@ -45,7 +45,9 @@ void infer_nothing(InferContext&) {}
 
 void infer_histogram(InferContext& c) {
   const int64_t buckets = c.attrs<HistogramAttrs>().buckets;
-  c.require(buckets >= 0, fmt::format("buckets is {} and must not be negative", buckets));
+  constexpr int64_t kMost = int64_t{1} << 24;
+  c.require(buckets >= 0 && buckets <= kMost,
+            fmt::format("buckets is {} and must lie in [0, {}]", buckets, kMost));
   c.add_output(DType::kFloat64, Shape{buckets, 3});
 }
 

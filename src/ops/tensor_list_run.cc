@@ -63,6 +63,15 @@ void check_index(const char* op, const char* doing, const TensorList& list, int6
                   list.size()));
 }
 
+// More than a list can hold: an index that is no index.
+void check_length(const char* op, int64_t length) {
+  constexpr int64_t kMost = int64_t{1} << 27;
+  if (length <= kMost) return;
+  throw ResourceExhaustedError(
+      fmt::format("{}: a list of {} elements is asked for; at most {} are supported", op,
+                  length, kMost));
+}
+
 // Elements that are not set read as zeros, in the shape that is known of all elements.
 Tensor element_or_zeros(const TensorList& list, const Tensor& item, Shape shape) {
   if (item.defined()) return item;
@@ -108,6 +117,7 @@ Outputs run_reserve(AttrsRef attrs, Inputs in) {
         "but got {}",
         n));
   }
+  check_length("TensorListReserve", n);
   return {make_list_tensor(TensorList(a.element_dtype, a.known_shape, n))};
 }
 // An absent item (the intermediate of a branch that did not run) takes its place unset.
@@ -137,6 +147,7 @@ Outputs run_set(AttrsRef attrs, Inputs in) {
   const int64_t i = scalar_of(in[1], "index");
   check_item("TensorListSetItem", list, in[2]);
   if (attrs.as<TensorListSetAttrs>().resize_if_index_out_of_bounds && i >= list.size()) {
+    check_length("TensorListSetItem", i);
     if (i == list.size()) return {make_list_tensor(list.push_back(in[2]))};
     return {make_list_tensor(list.resize(i + 1).set(i, in[2]))};
   }
@@ -279,7 +290,10 @@ TensorList scatter(TensorList list, const Tensor& rows, const Tensor& indices,
   check_dtype("TensorListScatter", list, rows.dtype());
   const std::vector<Tensor> items = unstack(rows);
   for (size_t k = 0; k < at.size(); ++k) {
-    if (grow && at[k] >= list.size()) list = list.resize(at[k] + 1);
+    if (grow && at[k] >= list.size()) {
+      check_length("TensorListScatter", at[k]);
+      list = list.resize(at[k] + 1);
+    }
     check_index("TensorListScatter", "scatter to", list, at[k]);
     const Tensor before = accumulate ? list.at(at[k]) : Tensor();
     list = list.set(at[k], before.defined() ? before + items[k] : items[k]);
@@ -304,6 +318,7 @@ Outputs run_resize(AttrsRef, Inputs in) {
                     "Got: {}",
                     n));
   }
+  check_length("TensorListResize", n);
   const TensorList& list = list_of(in[0]);
   return {n == list.size() ? in[0] : make_list_tensor(list.resize(n))};
 }

@@ -69,6 +69,7 @@ void launch_hue(const ColourPlan& p, const LaunchArgs& a) {
                   low = std::min({in[0], in[1], in[2]});
       float hue = std::fmod(hsv[0] * 6 + delta, 6.0f);
       if (hue < 0) hue += 6;
+      if (!(hue >= 0)) hue = 0;  // of colours that are not finite
       const auto part = static_cast<int>(hue);
       const float along = hue - static_cast<float>(part), range = top - low;
       const float up = low + along * range, down = top - along * range;
