@@ -4,7 +4,7 @@
 
 #include "base/recorder.h"
 #include "data/dataset_tensor.h"
-#include "tensor/tensor_impl.h"
+#include "tensor/variant.h"
 
 namespace tandem::data {
 
@@ -79,19 +79,16 @@ StagePtr make_traced(const Tensor& tensor, std::vector<Component> components) {
 }
 
 Tensor dataset_tensor(const Dataset& dataset) {
-  Device& cpu = Runtime::get().cpu();
-  auto* kept = new StagePtr(dataset.stage());
-  return make_tensor(DType::kVariant, Shape{}, cpu,
-                     Buffer::foreign(cpu, kept, 0, [kept] { delete kept; }), 0);
+  return make_variant(StagePtr(dataset.stage()));
 }
 
 Dataset dataset_of(const Tensor& tensor) {
-  if (!tensor.defined() || tensor.dtype() != DType::kVariant || !tensor.impl()->buffer) {
-    throw InvalidArgumentError(
-        fmt::format("Expected a dataset, got a tensor of dtype {}.",
-                    tensor.defined() ? dtype_name(tensor.dtype()) : "<undefined>"));
-  }
-  return Dataset(*static_cast<const StagePtr*>(tensor.impl()->data()));
+  if (const auto* stage = variant_value<StagePtr>(tensor)) return Dataset(*stage);
+  throw InvalidArgumentError(fmt::format(
+      "Expected a dataset, got a tensor of dtype {}{}.",
+      tensor.defined() ? dtype_name(tensor.dtype()) : "<undefined>",
+      tensor.defined() && tensor.dtype() == DType::kVariant ? " that holds something else"
+                                                            : ""));
 }
 
 }  // namespace tandem::data

@@ -5,9 +5,8 @@
 #include <mutex>
 
 #include "data/stage.h"
-#include "device/runtime.h"
 #include "ops/iterate.h"
-#include "tensor/tensor_impl.h"
+#include "tensor/variant.h"
 
 namespace tandem::data {
 
@@ -20,8 +19,9 @@ struct SharedIterator {
 };
 
 bool next_of(const Tensor& iterator, std::vector<Tensor>& components) {
-  return static_cast<const NextFunction*>(iterator.impl()->data())
-      ->operator()(components);
+  if (const auto* next = variant_value<NextFunction>(iterator))
+    return (*next)(components);
+  throw InvalidArgumentError("Expected an iterator, got another kind of value.");
 }
 
 // `values` are in the order of symbolic_tensors().
@@ -48,11 +48,6 @@ Tensor make_iterator(const Tensor& dataset, std::span<const Tensor> values) {
 
 }  // namespace
 
-Tensor iterator_tensor(NextFunction next) {
-  Device& cpu = Runtime::get().cpu();
-  auto* kept = new NextFunction(std::move(next));
-  return make_tensor(DType::kVariant, Shape{}, cpu,
-                     Buffer::foreign(cpu, kept, 0, [kept] { delete kept; }), 0);
-}
+Tensor iterator_tensor(NextFunction next) { return make_variant(std::move(next)); }
 
 }  // namespace tandem::data

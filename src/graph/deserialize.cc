@@ -12,6 +12,7 @@
 #include "graph/serialize.h"
 #include "graph/stored_graph.h"
 #include "graph/verify.h"
+#include "ops/callbacks.h"
 #include "tandem/error.h"
 #include "tensor/variable_impl.h"
 
@@ -75,6 +76,12 @@ Attrs read_attrs(const OpDef& op, const json& j) {
   void* made = op.attrs->from_json(j.dump());
   const Attrs attrs(AttrsRef{made, op.attrs});
   op.attrs->destroy(made);
+  // A file must not choose among the Python functions of the process that reads it.
+  if (op.name == "PyFunc") {
+    PyFuncAttrs stored = attrs.ref().as<PyFuncAttrs>();
+    stored.token = kNoFunction;
+    return Attrs(attrs_ref(stored));
+  }
   return attrs;
 }
 

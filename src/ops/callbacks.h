@@ -6,12 +6,15 @@
 #include <span>
 #include <vector>
 
-#include "tandem/attrs.h"
+#include "op/attrs.h"
 #include "tandem/tensor.h"
 
 namespace tandem {
 
 class OpTable;
+
+/// The number of a function that was not stored with the graph that calls it.
+inline constexpr int64_t kNoFunction = -1;
 
 struct PyFuncAttrs {
   int64_t token = 0;

@@ -1,5 +1,9 @@
 #include "ops/iterate.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "device/runtime.h"
 #include "op/host_function.h"
 #include "op/op_def.h"
@@ -33,6 +37,21 @@ std::vector<Part> parts_of(const Ints& encoded) {
   return parts;
 }
 
+// The attribute as it was written; a loaded graph may hold anything.
+void check_parts(const InferContext& c, const Ints& encoded) {
+  for (size_t at = 0; at < encoded.size();) {
+    const int64_t dtype = encoded[at];
+    const int64_t rank = at + 1 < encoded.size() ? encoded[at + 1] : kMaxRank + 1;
+    const auto left = static_cast<int64_t>(encoded.size() - at) - 2;
+    if (dtype <= 0 || dtype >= kDTypeCount ||
+        dtype == static_cast<int>(DType::kResource) || rank < -1 || rank > kMaxRank ||
+        rank > left) {
+      c.fail(fmt::format("components are not as expected from position {} on", at));
+    }
+    at += 2 + static_cast<size_t>(std::max<int64_t>(rank, 0));
+  }
+}
+
 // A component where there is no element: nothing of it is read.
 Tensor nothing(const Part& part) {
   Shape shape = part.shape.has_rank() ? part.shape : Shape{0};
@@ -50,6 +69,7 @@ void infer_make(InferContext& c) { c.add_output(DType::kVariant, Shape{}); }
 
 void infer_next(InferContext& c) {
   c.add_output(DType::kBool, Shape{});
+  check_parts(c, c.attrs<IteratorNextAttrs>().components);
   for (const Part& part : parts_of(c.attrs<IteratorNextAttrs>().components)) {
     c.add_output(part.dtype, part.shape);
   }
@@ -65,9 +85,24 @@ std::vector<Tensor> run_next(AttrsRef attrs, std::span<const Tensor> inputs) {
   const bool more = g_functions.next(inputs[0], components);
   if (!more && a.must) throw OutOfRangeError("End of sequence [Op:IteratorGetNext]");
   const Tensor flag = make_host_copy(Runtime::get().cpu(), DType::kBool, Shape{}, &more);
+  const std::vector<Part> parts = parts_of(a.components);
   if (!more) {
     components.clear();
-    for (const Part& part : parts_of(a.components)) components.push_back(nothing(part));
+    for (const Part& part : parts) components.push_back(nothing(part));
+  }
+  if (components.size() != parts.size()) {
+    throw InvalidArgumentError(
+        fmt::format("IteratorNext: an element has {} components where {} are stated",
+                    components.size(), parts.size()));
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const Tensor& t = components[i];
+    if (t.dtype() == parts[i].dtype && parts[i].shape.compatible_with(t.shape()))
+      continue;
+    throw InvalidArgumentError(fmt::format(
+        "IteratorNext: component {} is {} of shape {} where {} of shape {} is stated", i,
+        dtype_name(t.dtype()), t.shape().str(), dtype_name(parts[i].dtype),
+        parts[i].shape.str()));
   }
   components.insert(components.begin(), flag);
   return components;

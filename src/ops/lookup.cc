@@ -140,8 +140,20 @@ void infer_export(InferContext& c) {
   c.add_output(table->value(), {kUnknownDim});
 }
 
+// The table may not have been there when the call was inferred.
+void check_dtypes(const Table& table, std::span<const Tensor> inputs, const char* op) {
+  const DType wanted[] = {table.key(), table.value()};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype() == wanted[i]) continue;
+    throw InvalidArgumentError(
+        fmt::format("{}: {} must be {}, got {}", op, i == 0 ? "keys" : "values",
+                    dtype_name(wanted[i]), dtype_name(inputs[i].dtype())));
+  }
+}
+
 std::vector<Tensor> run_find(AttrsRef attrs, std::span<const Tensor> inputs) {
   const auto table = table_of(attrs, "LookupTableFindV2");
+  check_dtypes(*table, inputs, "LookupTableFindV2");
   const Elements keys(inputs[0]), fallback(inputs[1]);
   const std::string missing = fallback.at(0);
   std::vector<std::string> out;
@@ -155,6 +167,7 @@ std::vector<Tensor> run_find(AttrsRef attrs, std::span<const Tensor> inputs) {
 }
 std::vector<Tensor> run_insert(AttrsRef attrs, std::span<const Tensor> inputs) {
   const auto table = table_of(attrs, "LookupTableInsertV2");
+  check_dtypes(*table, inputs, "LookupTableInsertV2");
   const Elements keys(inputs[0]), values(inputs[1]);
   table->writing([&](auto& entries) {
     for (int64_t i = 0; i < keys.count(); ++i) entries[keys.at(i)] = values.at(i);
@@ -163,7 +176,9 @@ std::vector<Tensor> run_insert(AttrsRef attrs, std::span<const Tensor> inputs) {
 }
 std::vector<Tensor> run_remove(AttrsRef attrs, std::span<const Tensor> inputs) {
   const Elements keys(inputs[0]);
-  table_of(attrs, "LookupTableRemoveV2")->writing([&](auto& entries) {
+  const auto table = table_of(attrs, "LookupTableRemoveV2");
+  check_dtypes(*table, inputs, "LookupTableRemoveV2");
+  table->writing([&](auto& entries) {
     for (int64_t i = 0; i < keys.count(); ++i) entries.erase(keys.at(i));
   });
   return {};

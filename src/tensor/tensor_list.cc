@@ -6,6 +6,7 @@
 
 #include "device/runtime.h"
 #include "tensor/tensor_impl.h"
+#include "tensor/variant.h"
 
 namespace tandem {
 
@@ -295,21 +296,15 @@ bool TensorList::pop_tensor(Tensor& value) {
   return true;
 }
 
-Tensor make_list_tensor(TensorList list) {
-  Device& cpu = Runtime::get().cpu();
-  auto* kept = new TensorList(std::move(list));
-  return make_tensor(DType::kVariant, Shape{}, cpu,
-                     Buffer::foreign(cpu, kept, 0, [kept] { delete kept; }), 0);
-}
+Tensor make_list_tensor(TensorList list) { return make_variant(std::move(list)); }
 
 const TensorList& list_of(const Tensor& tensor) {
-  const TensorImpl* const t = tensor.impl();
-  if (!t || t->dtype != DType::kVariant || !t->buffer) {
-    throw InvalidArgumentError(
-        fmt::format("Expected a list of tensors, got a tensor of dtype {}.",
-                    tensor.defined() ? dtype_name(tensor.dtype()) : "<undefined>"));
-  }
-  return *static_cast<const TensorList*>(tensor.impl()->data());
+  if (const auto* list = variant_value<TensorList>(tensor)) return *list;
+  throw InvalidArgumentError(fmt::format(
+      "Expected a list of tensors, got {} of dtype {}.",
+      tensor.defined() && tensor.dtype() == DType::kVariant ? "another kind of value"
+                                                            : "a tensor",
+      tensor.defined() ? dtype_name(tensor.dtype()) : "<undefined>"));
 }
 
 TensorList* sole_list(const Tensor& tensor) {
@@ -319,7 +314,7 @@ TensorList* sole_list(const Tensor& tensor) {
       t.buffer.use_count() != 1) {
     return nullptr;
   }
-  return static_cast<TensorList*>(t.data());
+  return variant_value<TensorList>(tensor);
 }
 
 }  // namespace tandem

@@ -17,7 +17,10 @@ _numbers = itertools.count(1)
 
 
 def _call(token, tensors):
-    return _functions[token](tensors)
+    function = _functions.get(token)
+    if function is None:
+        raise ValueError(f"callback {token} is not found")
+    return function(tensors)
 
 
 _core.set_host_callback(_call)
