@@ -145,13 +145,19 @@ struct MatrixBatch {
   int parts = 1;
   size_t part_bytes = 0;
   size_t workspace_bytes = 0;
+  size_t read_past = 0;  // of the last part
 
   /// Reserves `count` elements in each part's scratch memory; returns where they start.
   template <class T>
   size_t reserve(int64_t count) {
     const size_t at = part_bytes;
     part_bytes += (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
-    workspace_bytes = part_bytes * static_cast<size_t>(parts);
+    if (kIsComplex<T>) {
+      // OpenBLAS's product of a complex matrix and a vector reads up to four columns
+      // past the matrix.
+      read_past = 4 * static_cast<size_t>(std::max(rows, columns)) * sizeof(T);
+    }
+    workspace_bytes = part_bytes * static_cast<size_t>(parts) + read_past;
     return at;
   }
 };

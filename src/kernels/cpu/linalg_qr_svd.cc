@@ -28,7 +28,7 @@ void write_identity(T* out, int64_t n) {
 
 struct QrPlan : MatrixBatch {
   int64_t least = 0, q_columns = 0;  // min(rows, columns); columns of q and rows of r
-  size_t matrix = 0, tau = 0, work = 0;
+  size_t matrix = 0, q = 0, tau = 0, work = 0;
   Int work_size = 1;
 };
 
@@ -41,6 +41,7 @@ struct QrKernel {
     p.q_columns = s.attrs.as<linalg::QrAttrs>().full_matrices ? p.rows : p.least;
     if (p.least == 0) return p;
     p.matrix = p.reserve<T>(p.rows * p.columns);
+    p.q = p.reserve<T>(kIsComplex<T> ? p.rows * p.q_columns : 0);
     p.tau = p.reserve<T>(p.least);
     T factor{}, form{}, none{};
     lapack::gelqf(narrow(p.columns), narrow(p.rows), &none, &none, &factor, -1);
@@ -62,6 +63,8 @@ struct QrKernel {
         return;
       }
       T* a = reinterpret_cast<T*>(scratch + p.matrix);
+      // Complex matrices are read past their end (lapack.h).
+      T* formed = kIsComplex<T> ? reinterpret_cast<T*>(scratch + p.q) : q;
       T* tau = reinterpret_cast<T*>(scratch + p.tau);
       T* work = reinterpret_cast<T*>(scratch + p.work);
       std::copy_n(args.in<T>(0) + i * m * n, m * n, a);
@@ -72,9 +75,11 @@ struct QrKernel {
         std::copy(a + row * n + from, a + (row + 1) * n, r + row * n + from);
       }
       for (int64_t row = 0; row < m; ++row) {
-        std::copy_n(a + row * n, std::min(w, n), q + row * w);
+        std::copy_n(a + row * n, std::min(w, n), formed + row * w);
       }
-      lapack::unglq(narrow(w), narrow(m), narrow(p.least), q, tau, work, p.work_size);
+      lapack::unglq(narrow(w), narrow(m), narrow(p.least), formed, tau, work,
+                    p.work_size);
+      if (formed != q) std::copy_n(formed, m * w, q);
     });
   }
 };
