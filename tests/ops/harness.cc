@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "device/cpu/guarded_memory.h"
 #include "device/runtime.h"
 #include "graph/equal.h"
 #include "graph/passes/passes.h"
@@ -16,6 +17,7 @@
 #include "op/emitter.h"
 #include "ops/case.h"
 #include "ops/collective_cases.h"
+#include "ops/hostile.h"
 #include "ops/image_gradient_cases.h"
 #include "ops/sequence_cases.h"
 #include "ops/values.h"
@@ -648,6 +650,9 @@ int check_coverage() {
 int main(int argc, char** argv) {
   using namespace tandem::testing;
   if (argc > 1 && std::string(argv[1]) == "--check-coverage") return check_coverage();
+  if (argc > 1 && std::string(argv[1]) == "--hostile") {
+    return run_hostile(all_cases(), argc, argv);
+  }
   const char* seed = std::getenv("TANDEM_TEST_SEED");
   g_seed =
       seed ? std::strtoull(seed, nullptr, 10)
@@ -663,6 +668,10 @@ int main(int argc, char** argv) {
     return 0;
   }
   ::testing::InitGoogleTest(&argc, argv);
-  register_tests();
+  if (tandem::guards_memory()) {
+    register_hostile_tests(all_cases(), seed ? g_seed : 1);
+  } else {
+    register_tests();
+  }
   return RUN_ALL_TESTS();
 }
