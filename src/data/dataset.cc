@@ -11,7 +11,7 @@ struct Iterator::State {
         cursor(stage->open({cancellation, current_pass_log()})) {}
   const std::shared_ptr<Cancellation> cancellation;
   const StagePtr stage;
-  const std::unique_ptr<Cursor> cursor;
+  std::unique_ptr<Cursor> cursor;  // null: the pass has ended
 };
 
 Iterator::Iterator(const Dataset& dataset) : state_(std::make_unique<State>(dataset)) {}
@@ -24,7 +24,14 @@ Iterator& Iterator::operator=(Iterator&& other) noexcept {
 Iterator::~Iterator() {
   if (state_) state_->cancellation->cancel();
 }
-bool Iterator::next(Element& element) { return state_->cursor->next(element); }
+// Stages may have worked ahead of what was taken: they end with the pass.
+bool Iterator::next(Element& element) {
+  if (!state_->cursor) return false;
+  if (state_->cursor->next(element)) return true;
+  state_->cancellation->cancel();
+  state_->cursor.reset();
+  return false;
+}
 void Iterator::cancel() { state_->cancellation->cancel(); }
 
 ElementIterator::ElementIterator(const Dataset& dataset)
@@ -139,10 +146,10 @@ Dataset zip(const std::vector<Dataset>& datasets) {
   return Dataset(make_zip(std::move(stages)));
 }
 Dataset text_lines(const std::vector<std::string>& files) {
-  return of_files(files, make_text_lines);
+  return of_files(files, [](StagePtr f) { return make_text_lines(std::move(f)); });
 }
 Dataset tf_records(const std::vector<std::string>& files) {
-  return of_files(files, make_records);
+  return of_files(files, [](StagePtr f) { return make_records(std::move(f)); });
 }
 
 }  // namespace tandem::data

@@ -2,6 +2,7 @@
 // names come from a dataset of string scalars.
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/record_file.h"
 #include "data/stages.h"
 #include "device/runtime.h"
@@ -44,53 +45,64 @@ class FilesCursor final : public Cursor {
   std::unique_ptr<Reader> reader_;
 };
 
-class LineReader {
+class FixedReader {
  public:
-  explicit LineReader(const std::string& path) : file_(open_file(path, "rb")) {}
-  ~LineReader() { std::free(line_); }
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
-  bool read(std::string& text) {
-    ssize_t n = getline(&line_, &capacity_, file_.get());
-    if (n < 0) return false;
-    if (n > 0 && line_[n - 1] == '\n') --n;
-    if (n > 0 && line_[n - 1] == '\r') --n;
-    text.assign(line_, static_cast<size_t>(n));
+  FixedReader(const std::string& path, FixedRecordOptions options,
+              Compression compression)
+      : path_(path),
+        bytes_(static_cast<size_t>(options.record_bytes)),
+        footer_(static_cast<size_t>(options.footer_bytes)),
+        source_(open_bytes(path, compression)) {
+    // Packed contents show their size at their end alone.
+    if (compression == Compression::kNone) {
+      const auto all = static_cast<int64_t>(OpenFile(path).size());
+      check(all - options.header_bytes - options.footer_bytes);
+    }
+    std::string header;
+    const size_t got =
+        fill(header, static_cast<size_t>(options.header_bytes)) + fill(held_, footer_);
+    const auto body =
+        static_cast<int64_t>(got) - options.header_bytes - options.footer_bytes;
+    if (body < 0) check(body);
+  }
+  bool read(std::string& record) {
+    // What lies behind the last record is the footer: so many bytes are held back.
+    const size_t got = fill(held_, bytes_);
+    count_ += got;
+    if (got == 0) return false;
+    if (got < bytes_) check(static_cast<int64_t>(count_));
+    record.assign(held_, 0, bytes_);
+    held_.erase(0, bytes_);
     return true;
   }
 
  private:
-  FileHandle file_;
-  char* line_ = nullptr;
-  size_t capacity_ = 0;
-};
-
-class FixedReader {
- public:
-  FixedReader(const std::string& path, FixedRecordOptions options)
-      : file_(open_file(path, "rb")), bytes_(options.record_bytes) {
-    std::fseek(file_.get(), 0, SEEK_END);
-    const int64_t all = std::ftell(file_.get());
-    const int64_t body = all - options.header_bytes - options.footer_bytes;
-    if (body < 0 || body % bytes_ != 0) {
-      throw InvalidArgumentError(fmt::format(
-          "Excess bytes in file {}: its body of {} bytes is no multiple of record_bytes, "
-          "which is {}.",
-          path, body, bytes_));
+  /// Adds `more` bytes, in parts: `more` may be any number.
+  size_t fill(std::string& to, size_t more) {
+    constexpr size_t kPart = 1 << 20;
+    const size_t before = to.size();
+    while (to.size() < before + more) {
+      const size_t at = to.size(), part = std::min(before + more - at, kPart);
+      to.resize(at + part);
+      to.resize(at + source_->read(to.data() + at, part));
+      if (to.size() < at + part) break;
     }
-    left_ = body / bytes_;
-    std::fseek(file_.get(), options.header_bytes, SEEK_SET);
+    return to.size() - before;
   }
-  bool read(std::string& record) {
-    if (left_-- <= 0) return false;
-    record.resize(static_cast<size_t>(bytes_));
-    return std::fread(record.data(), 1, record.size(), file_.get()) == record.size();
+  void check(int64_t body) const {
+    const auto bytes = static_cast<int64_t>(bytes_);
+    if (body >= 0 && body % bytes == 0) return;
+    throw InvalidArgumentError(fmt::format(
+        "Excess bytes in file {}: its body of {} bytes is no multiple of record_bytes, "
+        "which is {}.",
+        path_, body, bytes));
   }
 
- private:
-  FileHandle file_;
-  const int64_t bytes_;
-  int64_t left_;
+  const std::string path_;
+  const size_t bytes_, footer_;
+  const std::unique_ptr<ByteSource> source_;
+  std::string held_;
+  size_t count_ = 0;  // bytes of records that were read
 };
 
 template <class Reader, class... Options>
@@ -123,20 +135,30 @@ class FilesStage final : public Stage {
 
 }  // namespace
 
-StagePtr make_text_lines(StagePtr files) {
-  return std::make_shared<FilesStage<LineReader>>("TextLine", std::move(files));
+StagePtr make_text_lines(StagePtr files, Compression compression) {
+  return std::make_shared<FilesStage<LineReader, Compression>>(
+      "TextLine", std::move(files), compression);
 }
-StagePtr make_records(StagePtr files) {
-  return std::make_shared<FilesStage<RecordReader>>("TFRecord", std::move(files));
+StagePtr make_records(StagePtr files, Compression compression) {
+  return std::make_shared<FilesStage<RecordReader, Compression>>(
+      "TFRecord", std::move(files), compression);
 }
-StagePtr make_fixed_records(StagePtr files, FixedRecordOptions options) {
-  if (options.record_bytes < 1 || options.header_bytes < 0 || options.footer_bytes < 0) {
-    throw InvalidArgumentError(
+StagePtr make_fixed_records(StagePtr files, FixedRecordOptions options,
+                            Compression compression) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const auto fits = [](int64_t bytes, int64_t least) {
+    return bytes >= least && bytes <= kMost;
+  };
+  if (!fits(options.record_bytes, 1) || !fits(options.header_bytes, 0) ||
+      !fits(options.footer_bytes, 0)) {
+    throw InvalidArgumentError(fmt::format(
         "FixedLengthRecordDataset: record_bytes must be positive, header_bytes and "
-        "footer_bytes must not be negative.");
+        "footer_bytes must not be negative, and none may be above 2^40; they are {}, {} "
+        "and {}.",
+        options.record_bytes, options.header_bytes, options.footer_bytes));
   }
-  return std::make_shared<FilesStage<FixedReader, FixedRecordOptions>>(
-      "FixedLengthRecord", std::move(files), options);
+  return std::make_shared<FilesStage<FixedReader, FixedRecordOptions, Compression>>(
+      "FixedLengthRecord", std::move(files), options, compression);
 }
 
 }  // namespace tandem::data

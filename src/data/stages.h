@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_source.h"
 #include "data/element_function.h"
 #include "data/stage.h"
 
@@ -113,12 +114,13 @@ StagePtr make_copy_to_device(StagePtr input, std::string device);
 StagePtr make_assert_cardinality(StagePtr input, Size expected);
 
 // ---- Files
-StagePtr make_text_lines(StagePtr files);
-StagePtr make_records(StagePtr files);
+StagePtr make_text_lines(StagePtr files, Compression compression = Compression::kNone);
+StagePtr make_records(StagePtr files, Compression compression = Compression::kNone);
 struct FixedRecordOptions {
   int64_t record_bytes = 1, header_bytes = 0, footer_bytes = 0;
 };
-StagePtr make_fixed_records(StagePtr files, FixedRecordOptions options);
+StagePtr make_fixed_records(StagePtr files, FixedRecordOptions options,
+                            Compression compression = Compression::kNone);
 
 /// A number of threads or calls: what AUTOTUNE means here, at least 1.
 int64_t resolve_parallelism(int64_t wanted);

@@ -3,12 +3,11 @@
 import collections
 import csv
 import glob
-import gzip
-import io
 
 import numpy as np
 
 from tandem import _core
+from tandem.framework.errors import InvalidArgumentError
 from tandem.pipeline.base import AUTOTUNE
 from tandem.pipeline.dataset import Dataset
 from tandem.pipeline.readers import TextLineDataset, _names
@@ -31,7 +30,7 @@ class CsvDataset(Dataset):
         defaults = [_default(value) for value in record_defaults]
 
         def lines_of(name):
-            lines = TextLineDataset(name)
+            lines = TextLineDataset(name, compression_type)
             return lines.skip(1) if header else lines
 
         def columns_of(line):
@@ -42,33 +41,20 @@ class CsvDataset(Dataset):
             parsed = decode_csv(line, defaults, field_delim, use_quote_delim, na_value, chosen)
             return tuple(parsed)
 
-        if compression_type:
-            lines = lines_of_compressed(filenames, compression_type, header)
-        else:
-            lines = _names(filenames).flat_map(lines_of)
-        dataset = lines.map(columns_of)
+        dataset = _names(filenames).flat_map(lines_of).map(columns_of)
         self._core, self._structure, self._options = dataset._core, dataset._structure, dataset._options
         self._kind = "CsvDatasetV2"
 
 
-def lines_of_compressed(filenames, compression_type, header):
-    """Each file's lines; files are unpacked one by one, so that each loses its own header."""
-    parts = []
-    for name in _names(filenames).as_numpy_iterator():
-        lines = TextLineDataset(name, compression_type)
-        parts.append(lines.skip(1) if header else lines)
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = joined.concatenate(part)
-    return joined
-
-
 def _default(value):
     """What decode_csv takes: an empty vector of the dtype for a column that must be there."""
-    if not isinstance(value, (_core.DType, str, type)):
+    try:
+        dtype = _core.as_dtype(value) if isinstance(value, (_core.DType, str, type)) else None
+    except TypeError:  # a text that names no dtype
+        dtype = None
+    if dtype is None:
         tensor = _core.convert_to_tensor(value)
         return tensor if tensor.shape.rank else _core.execute("Reshape", tensor, [1])
-    dtype = _core.as_dtype(value)
     if dtype == _core.as_dtype("string"):
         return _core.execute("Reshape", _core.convert_to_tensor([""]), [1])[:0]
     return _core.convert_to_tensor(np.zeros([0], dtype.as_numpy_dtype))
@@ -106,16 +92,11 @@ def make_csv_dataset(
 
     def read(name):
         return CsvDataset(
-            name, column_defaults, None, header=header, field_delim=field_delim, use_quote_delim=use_quote_delim,
+            name, column_defaults, compression_type, header=header, field_delim=field_delim, use_quote_delim=use_quote_delim,
             na_value=na_value, select_cols=None if select_columns is None else chosen,
         )  # fmt: skip
 
-    if compression_type:
-        dataset = CsvDataset(files, column_defaults, compression_type, header=header, field_delim=field_delim,
-                             use_quote_delim=use_quote_delim, na_value=na_value,
-                             select_cols=None if select_columns is None else chosen)  # fmt: skip
-    else:
-        dataset = dataset.interleave(read, cycle_length=num_parallel_reads or 1, num_parallel_calls=num_parallel_reads)
+    dataset = dataset.interleave(read, cycle_length=num_parallel_reads or 1, num_parallel_calls=num_parallel_reads)
     if ignore_errors:
         dataset = dataset.ignore_errors()
     if shuffle:
@@ -161,16 +142,26 @@ class _Rows:
     def __init__(self, files, delimiter, quotes, compression, encoding):
         self._files = files
         self._options = {"delimiter": delimiter, "quoting": csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE}
-        self._packed = bool(compression)
+        self._compression = compression
         self._encoding = encoding
 
     def _read(self, name):
-        raw = gzip.open(name, "rb") if self._packed else open(name, "rb")
-        with raw, io.TextIOWrapper(raw, encoding=self._encoding, newline="") as text:
-            yield from csv.reader(text, **self._options)
+        at = 0
+
+        def lines():
+            nonlocal at
+            for at, line in enumerate(TextLineDataset(name, self._compression).as_numpy_iterator(), 1):
+                yield line.decode(self._encoding) + "\n"
+
+        try:
+            yield from csv.reader(lines(), **self._options)
+        except (csv.Error, UnicodeDecodeError) as error:
+            raise InvalidArgumentError(None, None, f"{name}: line {at} is not one of a CSV file: {error}") from None
 
     def first(self):
-        return next(self._read(self._files[0]))
+        for row in self._read(self._files[0]):
+            return row
+        raise ValueError(f"Failed when reading the header line of {self._files[0]}. Is it an empty file?")
 
     def types(self, header, width, chosen, na_value, limit):
         kinds = [None] * len(chosen)

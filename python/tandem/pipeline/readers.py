@@ -1,10 +1,7 @@
 """Datasets of files: tf.data.TextLineDataset, TFRecordDataset, FixedLengthRecordDataset; tf.io.TFRecordWriter."""
 
-import atexit
 import gzip
 import os
-import shutil
-import tempfile
 import zlib
 
 from tandem import _core
@@ -53,27 +50,11 @@ def _names(filenames):
     return Dataset.from_tensor_slices(_core.execute("Reshape", tensor, [-1]))
 
 
-def _plain(filenames, compression_type):
-    """Names of files that hold what compressed ones hold; those are unpacked once into a temporary folder."""
-    if not compression_type:
-        return filenames
-    kind = str(compression_type).upper()
-    if kind not in ("GZIP", "ZLIB"):
+def _kind(compression_type):
+    kind = str(compression_type or "").upper()
+    if kind not in ("", "GZIP", "ZLIB"):
         raise ValueError(f"Compression type must be one of '', 'GZIP' and 'ZLIB', not {compression_type!r}.")
-    folder = tempfile.mkdtemp(prefix="tandem-unpacked-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    unpacked = []
-    for i, name in enumerate(_names(filenames).as_numpy_iterator()):
-        target = os.path.join(folder, str(i))
-        with open(target, "wb") as out:
-            if kind == "GZIP":
-                with gzip.open(name.decode(), "rb") as packed:
-                    shutil.copyfileobj(packed, out)
-            else:
-                with open(name.decode(), "rb") as packed:
-                    out.write(zlib.decompress(packed.read()))
-        unpacked.append(target)
-    return unpacked
+    return kind
 
 
 class TextLineDataset(_FileDataset):
@@ -81,7 +62,8 @@ class TextLineDataset(_FileDataset):
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         self._kind = "TextLineDatasetV2"
-        self._read(_plain(filenames, compression_type), num_parallel_reads, _data.text_lines)
+        kind = _kind(compression_type)
+        self._read(filenames, num_parallel_reads, lambda names: _data.text_lines(names, kind))
 
 
 class TFRecordDataset(_FileDataset):
@@ -89,7 +71,8 @@ class TFRecordDataset(_FileDataset):
 
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         self._kind = "TFRecordDatasetV2"
-        self._read(_plain(filenames, compression_type), num_parallel_reads, _data.records)
+        kind = _kind(compression_type)
+        self._read(filenames, num_parallel_reads, lambda names: _data.records(names, kind))
 
 
 def tf_record_iterator(path, options=None):
@@ -106,8 +89,8 @@ class FixedLengthRecordDataset(_FileDataset):
     ):  # fmt: skip
         self._kind = "FixedLengthRecordDatasetV2"
         sizes = int(record_bytes), int(header_bytes or 0), int(footer_bytes or 0)
-        files = _plain(filenames, compression_type)
-        self._read(files, num_parallel_reads, lambda names: _data.fixed_records(names, *sizes))
+        kind = _kind(compression_type)
+        self._read(filenames, num_parallel_reads, lambda names: _data.fixed_records(names, kind, *sizes))
 
 
 class TFRecordOptions:
@@ -118,6 +101,7 @@ class TFRecordOptions:
         window_bits=None, compression_level=None, compression_method=None, mem_level=None, compression_strategy=None,
     ):  # fmt: skip
         self.compression_type = compression_type
+        _kind(compression_type)
         self.flush_mode, self.input_buffer_size, self.output_buffer_size = flush_mode, input_buffer_size, output_buffer_size
         self.window_bits, self.compression_level, self.compression_method = window_bits, compression_level, compression_method
         self.mem_level, self.compression_strategy = mem_level, compression_strategy
