@@ -56,6 +56,8 @@ void infer_csv(InferContext& c) {
   c.require(a.select_cols.empty() ||
                 static_cast<int>(a.select_cols.size()) == c.num_inputs() - 1,
             "select_cols should match output size");
+  c.require(a.select_cols.empty() || a.select_cols[0] >= 0,
+            "select_cols should be non-negative indices, not negative ones");
   for (size_t i = 1; i < a.select_cols.size(); ++i) {
     c.require(a.select_cols[i - 1] < a.select_cols[i],
               "select_cols should be strictly increasing indices");

@@ -1,14 +1,14 @@
 // Messages tf.train.Example: features by name, each a list of bytes, floats or integers.
 // A host function: what it gives depends on the features asked for.
-#include <cstring>
-#include <map>
+#include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include "base/wire_reader.h"
 #include "op/emitter.h"
 #include "op/host_function.h"
 #include "op/op_def.h"
+#include "ops/example_message.h"
 #include "ops/files_messages.h"
 #include "tandem/ops/files.h"
 
@@ -24,13 +24,24 @@ struct Feature {
   Shape shape;
 };
 
+[[noreturn]] void fail(std::string_view what) {
+  throw InvalidArgumentError(fmt::format("ParseExample: {}", what));
+}
+
 std::vector<Feature> features_of(const ParseExampleAttrs& a) {
   std::vector<Feature> all;
   size_t at = 0;
   for (size_t i = 0; i < a.keys.size(); ++i) {
     Feature f{a.keys[i], a.kinds[i], dtype_from_name(a.types[i]), {}};
-    const auto rank = static_cast<size_t>(a.shapes[at++]);
-    for (size_t k = 0; k < rank; ++k) f.shape.push_back(a.shapes[at++]);
+    const int64_t rank = at < a.shapes.size() ? a.shapes[at++] : -1;
+    if (rank < 0 || static_cast<size_t>(rank) > a.shapes.size() - at) {
+      fail("the shapes are not those of as many features");
+    }
+    for (int64_t k = 0; k < rank; ++k) f.shape.push_back(a.shapes[at++]);
+    if (!f.shape.is_known()) {
+      fail(fmt::format("feature {} has shape {}; all its sizes must be known", f.key,
+                       f.shape.debug_str()));
+    }
     all.push_back(std::move(f));
   }
   return all;
@@ -60,70 +71,6 @@ void infer_example(InferContext& c) {
   }
 }
 
-[[noreturn]] void fail(std::string_view what) {
-  throw InvalidArgumentError(fmt::format("ParseExample: {}", what));
-}
-
-// The value of one feature in one example, of whichever type.
-struct Values {
-  int list = 0;  // 1 bytes, 2 floats, 3 integers, 0 none
-  std::vector<std::string_view> strings;
-  std::vector<float> floats;
-  std::vector<int64_t> integers;
-  size_t size() const { return strings.size() + floats.size() + integers.size(); }
-};
-
-void read_list(std::string_view bytes, int list, Values& v) {
-  v.list = list;
-  WireReader r(bytes);
-  while (r.next()) {
-    if (r.field() != 1) continue;
-    if (list == 1) {
-      v.strings.push_back(r.text());
-    } else if (list == 2) {
-      for (size_t at = 0; at + 4 <= r.text().size(); at += 4) {
-        float f;
-        std::memcpy(&f, r.text().data() + at, 4);
-        v.floats.push_back(f);
-      }
-    } else if (r.kind() == 0) {
-      v.integers.push_back(r.integer());
-    } else {
-      for (WireReader packed(r.text()); !packed.done();) {
-        v.integers.push_back(static_cast<int64_t>(packed.varint()));
-      }
-    }
-  }
-  if (!r.ok()) fail("Could not parse example input, a feature is damaged");
-}
-
-using Example = std::map<std::string, Values, std::less<>>;
-
-Example read_example(std::string_view bytes) {
-  Example example;
-  WireReader message(bytes);
-  while (message.next()) {
-    if (message.field() != 1 || message.kind() != 2) continue;
-    WireReader features(message.text());
-    while (features.next()) {
-      if (features.field() != 1 || features.kind() != 2) continue;
-      std::string key;
-      Values values;
-      WireReader entry(features.text());
-      while (entry.next()) {
-        if (entry.field() == 1) key = entry.text();
-        if (entry.field() != 2) continue;
-        WireReader feature(entry.text());
-        while (feature.next()) read_list(feature.text(), feature.field(), values);
-      }
-      example[key] = std::move(values);
-    }
-    if (!features.ok()) fail("Could not parse example input");
-  }
-  if (!message.ok()) fail("Could not parse example input");
-  return example;
-}
-
 int list_of(DType dtype) {
   return dtype == DType::kString ? 1 : dtype == DType::kFloat32 ? 2 : 3;
 }
@@ -133,12 +80,12 @@ class Column {
  public:
   explicit Column(DType dtype) : dtype_(dtype) {}
   size_t size() const { return strings_.size() + floats_.size() + integers_.size(); }
-  void add(const Values& v) {
+  void add(const FeatureValues& v) {
     for (const std::string_view s : v.strings) strings_.emplace_back(s);
     floats_.insert(floats_.end(), v.floats.begin(), v.floats.end());
     integers_.insert(integers_.end(), v.integers.begin(), v.integers.end());
   }
-  /// `count` elements of the default, which has that many or one.
+  /// `count` elements of the default, which must have that many or one.
   void add_default(const Tensor& value, size_t count) {
     if (dtype_ == DType::kString) {
       repeat(value.to_vector<std::string>(), count, strings_);
@@ -166,7 +113,11 @@ class Column {
  private:
   template <class T>
   static void repeat(const std::vector<T>& value, size_t count, std::vector<T>& out) {
-    for (size_t i = 0; i < count; ++i) out.push_back(value[value.size() == 1 ? 0 : i]);
+    if (value.size() == 1) {
+      out.insert(out.end(), count, value[0]);
+    } else {
+      out.insert(out.end(), value.begin(), value.end());
+    }
   }
   DType dtype_;
   std::vector<std::string> strings_;
@@ -174,25 +125,47 @@ class Column {
   std::vector<int64_t> integers_;
 };
 
-const Values* find(const Example& example, const Feature& f, size_t index) {
-  const auto found = example.find(f.key);
-  if (found == example.end() || found->second.list == 0) return nullptr;
-  if (found->second.list != list_of(f.dtype)) {
-    constexpr const char* kNames[] = {"", "string", "float", "int64"};
-    fail(
-        fmt::format("Key: {}.  Data types don't match. Data type: {} but expected type: "
-                    "{} (example {})",
-                    f.key, kNames[found->second.list], dtype_name(f.dtype), index));
+using Examples = std::vector<std::optional<FeatureValues>>;
+
+/// The values of one feature in each example; none where it is missing.
+Examples values_of(const Feature& f, const std::vector<ExampleFeatures>& examples) {
+  Examples all(examples.size());
+  for (size_t i = 0; i < examples.size(); ++i) {
+    const auto found = examples[i].find(f.key);
+    if (found == examples[i].end()) continue;
+    FeatureValues v;
+    try {
+      v = read_feature(found->second);
+    } catch (const InvalidArgumentError& error) {
+      fail(fmt::format("Key: {}, Index: {}.  {}", f.key, i, error.what()));
+    }
+    const int list = static_cast<int>(v.list);
+    if (list == 0) continue;
+    if (list != list_of(f.dtype)) {
+      constexpr const char* kNames[] = {"", "string", "float", "int64"};
+      fail(
+          fmt::format("Key: {}, Index: {}.  Data types don't match. Data type: {} but "
+                      "expected type: {}",
+                      f.key, i, kNames[list], dtype_name(f.dtype)));
+    }
+    all[i] = std::move(v);
   }
-  return &found->second;
+  return all;
 }
 
-Tensor dense(const Feature& f, const std::vector<Example>& examples,
-             const Tensor& fallback) {
+void check_default(const Feature& f, const Tensor& fallback, size_t count) {
+  const auto n = static_cast<size_t>(fallback.num_elements());
+  if (n <= 1 || n == count) return;
+  fail(fmt::format("Key: {}.  The default has {} values; it must have one or {}.", f.key,
+                   n, count));
+}
+
+Tensor dense(const Feature& f, const Examples& examples, const Tensor& fallback) {
   const auto count = static_cast<size_t>(f.shape.num_elements());
+  check_default(f, fallback, count);
   Column column(f.dtype);
   for (size_t i = 0; i < examples.size(); ++i) {
-    const Values* v = find(examples[i], f, i);
+    const auto& v = examples[i];
     if (v && v->size() != count) {
       fail(
           fmt::format("Key: {}, Index: {}.  Number of {} values != expected.  Values "
@@ -215,12 +188,12 @@ Tensor dense(const Feature& f, const std::vector<Example>& examples,
   return column.tensor(shape);
 }
 
-Tensor sequence(const Feature& f, const std::vector<Example>& examples,
-                const Tensor& fallback) {
+Tensor sequence(const Feature& f, const Examples& examples, const Tensor& fallback) {
+  check_default(f, fallback, 1);
   const auto row = std::max<size_t>(static_cast<size_t>(f.shape.num_elements()), 1);
   size_t longest = 0;
   for (size_t i = 0; i < examples.size(); ++i) {
-    const Values* v = find(examples[i], f, i);
+    const auto& v = examples[i];
     if (v && v->size() % row != 0) {
       fail(
           fmt::format("Key: {}, Index: {}.  Number of {} values is not a multiple of "
@@ -231,7 +204,7 @@ Tensor sequence(const Feature& f, const std::vector<Example>& examples,
   }
   Column column(f.dtype);
   for (size_t i = 0; i < examples.size(); ++i) {
-    const Values* v = find(examples[i], f, i);
+    const auto& v = examples[i];
     const size_t there = v ? v->size() : 0;
     if (v) column.add(*v);
     if (fallback.num_elements() > 0) {
@@ -246,22 +219,29 @@ Tensor sequence(const Feature& f, const std::vector<Example>& examples,
 }
 
 std::vector<Tensor> run_example(AttrsRef attrs, std::span<const Tensor> inputs) {
-  std::vector<Example> examples;
+  std::vector<ExampleFeatures> examples;
   const std::vector<std::string> serialized = inputs[0].to_vector<std::string>();
-  for (const std::string& s : serialized) examples.push_back(read_example(s));
+  for (size_t k = 0; k < serialized.size(); ++k) {
+    try {
+      examples.push_back(read_example(serialized[k]));
+    } catch (const InvalidArgumentError& error) {
+      fail(fmt::format("{} (example {})", error.what(), k));
+    }
+  }
   std::vector<Tensor> outputs;
   size_t i = 0;
   for (const Feature& f : features_of(attrs.as<ParseExampleAttrs>())) {
     const Tensor& fallback = inputs[++i];
+    const Examples values = values_of(f, examples);
     if (f.kind == "dense") {
-      outputs.push_back(dense(f, examples, fallback));
+      outputs.push_back(dense(f, values, fallback));
     } else if (f.kind == "sequence") {
-      outputs.push_back(sequence(f, examples, fallback));
+      outputs.push_back(sequence(f, values, fallback));
     } else {
       Column column(f.dtype);
       std::vector<int64_t> lengths;
-      for (size_t k = 0; k < examples.size(); ++k) {
-        const Values* v = find(examples[k], f, k);
+      for (size_t k = 0; k < values.size(); ++k) {
+        const auto& v = values[k];
         if (v) column.add(*v);
         lengths.push_back(v ? static_cast<int64_t>(v->size()) : 0);
       }

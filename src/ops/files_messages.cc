@@ -2,15 +2,16 @@
 // strings one by one. Both ways are host functions.
 #include "ops/files_messages.h"
 
-#include <cstring>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/wire.h"
-#include "base/wire_reader.h"
 #include "op/emitter.h"
 #include "op/host_function.h"
 #include "op/op_def.h"
+#include "ops/tensor_message.h"
 #include "tandem/ops/files.h"
 
 namespace tandem {
@@ -18,26 +19,6 @@ namespace tandem {
 namespace {
 
 using namespace io;
-
-// Numbers of types.proto.
-struct TypeNumber {
-  DType dtype;
-  int number;
-};
-constexpr TypeNumber kTypes[] = {
-    {DType::kFloat32, 1},     {DType::kFloat64, 2},   {DType::kInt32, 3},
-    {DType::kUInt8, 4},       {DType::kInt16, 5},     {DType::kInt8, 6},
-    {DType::kString, 7},      {DType::kComplex64, 8}, {DType::kInt64, 9},
-    {DType::kBool, 10},       {DType::kBFloat16, 14}, {DType::kUInt16, 17},
-    {DType::kComplex128, 18}, {DType::kFloat16, 19},  {DType::kUInt32, 22},
-    {DType::kUInt64, 23}};
-
-int number_of(DType dtype) {
-  for (const TypeNumber& t : kTypes) {
-    if (t.dtype == dtype) return t.number;
-  }
-  return 0;
-}
 
 void infer_serialize(InferContext& c) { c.add_output(DType::kString, Shape{}); }
 void infer_parse(InferContext& c) {
@@ -53,7 +34,7 @@ std::vector<Tensor> run_serialize(AttrsRef, std::span<const Tensor> inputs) {
     dim.integer(1, t.dim(i));
     shape.message(2, dim);
   }
-  message.integer(1, number_of(t.dtype()));
+  message.integer(1, type_number(t.dtype()));
   message.message(2, shape);
   if (t.dtype() == DType::kString) {
     for (const std::string& s : t.to_vector<std::string>()) message.text(8, s);
@@ -65,82 +46,59 @@ std::vector<Tensor> run_serialize(AttrsRef, std::span<const Tensor> inputs) {
 }
 
 [[noreturn]] void fail_parse(std::string_view what) {
-  throw InvalidArgumentError(
-      fmt::format("ParseTensor: Could not parse `serialized` as "
-                  "TensorProto: {}",
-                  what));
+  throw InvalidArgumentError(fmt::format("ParseTensor: {}", what));
 }
 
-Shape read_shape(std::string_view bytes) {
-  Shape shape;
-  WireReader r(bytes);
-  while (r.next()) {
-    if (r.field() != 2 || r.kind() != 2) continue;
-    int64_t size = 0;
-    WireReader dim(r.text());
-    while (dim.next()) {
-      if (dim.field() == 1) size = dim.integer();
-    }
-    if (size < 0) fail_parse("a dimension is negative");
-    shape.push_back(size);
-  }
-  return shape;
-}
-
-// The fields of single numbers (float_val and so on), as bytes of elements.
-void append_values(std::string& out, const WireReader& r, DType dtype) {
-  const auto put = [&](uint64_t v) {
-    out.append(reinterpret_cast<const char*>(&v), dtype_size(dtype));
-  };
-  if (r.kind() == 0) {
-    put(static_cast<uint64_t>(r.integer()));
-  } else if (r.field() == 5 || r.field() == 6 || r.field() == 9 || r.field() == 12) {
-    out += r.text();  // floats and complex numbers, packed or single
-  } else {
-    for (WireReader packed(r.text()); !packed.done();) put(packed.varint());
+/// A message with all contents has at most 2^31 bytes. One in which a value stands for
+/// many may not give more.
+void check_expansion(size_t n, size_t element) {
+  constexpr size_t kMost = size_t{1} << 31;
+  if (n > kMost / element) {
+    fail_parse(fmt::format(
+        "{} elements of {} bytes from a message that does not have them are too many", n,
+        element));
   }
 }
 
 std::vector<Tensor> run_parse(AttrsRef attrs, std::span<const Tensor> inputs) {
   const DType wanted = attrs.as<ParseTensorAttrs>().out_type;
   const std::string bytes = inputs[0].item<std::string>();
-  int type = 0;
-  Shape shape;
-  std::string content;
-  std::vector<std::string> strings;
-  WireReader r(bytes);
-  while (r.next()) {
-    if (r.field() == 1 && r.kind() == 0) {
-      type = static_cast<int>(r.integer());
-    } else if (r.field() == 2 && r.kind() == 2) {
-      shape = read_shape(r.text());
-    } else if (r.field() == 4 && r.kind() == 2) {
-      content = r.text();
-    } else if (r.field() == 8 && r.kind() == 2) {
-      strings.emplace_back(r.text());
-    } else if (r.field() >= 5) {
-      append_values(content, r, wanted);
-    }
+  TensorMessage message = read_tensor_message(bytes, wanted);
+  if (message.type == 0 || message.type != type_number(wanted)) {
+    fail_parse(fmt::format("Type mismatch between parsed tensor (type {}) and dtype ({})",
+                           message.type, dtype_name(wanted)));
   }
-  if (!r.ok() || type == 0) fail_parse("the bytes are not a message");
-  if (type != number_of(wanted)) {
-    throw InvalidArgumentError(fmt::format(
-        "ParseTensor: Type mismatch between parsed tensor (type {}) and dtype ({})", type,
-        dtype_name(wanted)));
-  }
-  const auto n = static_cast<size_t>(shape.num_elements());
+  // Of values one by one the last stands for all that are missing; without any, zero
+  // does.
+  const auto n = static_cast<size_t>(message.shape.num_elements());
   if (wanted == DType::kString) {
-    if (strings.size() == 1) strings.resize(n, strings[0]);
-    if (strings.size() != n) fail_parse("there are not as many strings as elements");
-    return {tensor_from_strings(strings, shape)};
+    if (message.strings.size() < n) check_expansion(n, sizeof(std::string));
+    std::vector<std::string> strings(message.strings.begin(), message.strings.end());
+    strings.resize(n, strings.empty() ? "" : std::string(strings.back()));
+    return {tensor_from_strings(strings, message.shape)};
   }
   const size_t element = dtype_size(wanted);
-  if (content.size() == element && n > 1) {  // one value stands for all
-    const std::string one = content;
-    for (size_t i = 1; i < n; ++i) content += one;
+  if (!message.content.empty()) {
+    if (message.content.size() / element != n || message.content.size() % element != 0) {
+      fail_parse(fmt::format("{} bytes of contents do not fill shape {} of {}",
+                             message.content.size(), message.shape.debug_str(),
+                             dtype_name(wanted)));
+    }
+    if (wanted != DType::kBool) {
+      return {tensor_from(message.content.data(), wanted, message.shape)};
+    }
+    std::string truths(message.content);
+    for (char& c : truths) c = c != 0;
+    return {tensor_from(truths.data(), wanted, message.shape)};
   }
-  if (content.size() != n * element) fail_parse("the contents do not fill the shape");
-  return {tensor_from(content.data(), wanted, shape)};
+  std::string& values = message.values;
+  values.resize(values.size() / element * element);
+  if (values.size() / element < n) check_expansion(n, element);
+  const std::string last = values.empty() ? std::string(element, '\0')
+                                          : values.substr(values.size() - element);
+  values.reserve(n * element);
+  while (values.size() < n * element) values += last;
+  return {tensor_from(values.data(), wanted, message.shape)};
 }
 
 }  // namespace

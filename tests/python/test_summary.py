@@ -238,7 +238,7 @@ def test_reading_back(tmp_path, writer):
         tf.summary.scalar("loss", 0.5, description="how bad")
         tf.summary.text("note", ["a", "b"])
     version, loss, note = tf.compat.v1.train.summary_iterator(writer.path)
-    assert version.file_version == "brain.Event:2" and not version.summary and version.WhichOneof("what") == "file_version"
+    assert version.file_version == "brain.Event:2" and not version.HasField("summary") and version.WhichOneof("what") == "file_version"
     (value,) = loss.summary.value
     assert (loss.step, value.tag, value.metadata.plugin_data.plugin_name) == (3, "loss", "scalars")
     assert value.WhichOneof("value") == "tensor" and value.metadata.summary_description == "how bad"
@@ -249,6 +249,18 @@ def test_reading_back(tmp_path, writer):
         file.write(b"\xff")
     with pytest.raises(tf.errors.DataLossError):
         list(tf.compat.v1.train.summary_iterator(writer.path))
+
+
+@pytest.mark.parametrize("message", [b"\xff" * 20, b"\x1a\x05ab", b"\x09\x01", b"\x2a\x02\x0a\x7f", b"\x1a\x02\xff\xfe"])
+def test_a_damaged_event_is_named(tmp_path, message):
+    path = str(tmp_path / "events")
+    with tf.io.TFRecordWriter(path) as file:
+        file.write(b"")
+        file.write(message)
+    events = tf.compat.v1.train.summary_iterator(path)
+    assert next(events).step == 0
+    with pytest.raises(tf.errors.DataLossError, match=f"{path}: the event in the record at 16 is damaged"):
+        next(events)
 
 
 def test_keras_callback(tmp_path):

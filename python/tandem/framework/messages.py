@@ -1,4 +1,4 @@
-"""TensorFlow's messages that programs make themselves: tf.train.Example and its parts, tf.train.ClusterDef.
+"""TensorFlow's messages that programs make and read: tf.train.Example and its parts, events, tf.train.ClusterDef.
 
 They are messages of the protobuf package, described here field by field; nothing is generated. Loaded when one of
 their names is first used.
@@ -9,7 +9,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 _Field = descriptor_pb2.FieldDescriptorProto
 _KINDS = {
     "bytes": _Field.TYPE_BYTES, "float": _Field.TYPE_FLOAT, "int64": _Field.TYPE_INT64,
-    "int32": _Field.TYPE_INT32, "string": _Field.TYPE_STRING,
+    "int32": _Field.TYPE_INT32, "string": _Field.TYPE_STRING, "bool": _Field.TYPE_BOOL, "double": _Field.TYPE_DOUBLE,
 }  # fmt: skip
 
 # message: fields as (name, number, kind, repeated or the name of a group of which one is set)
@@ -30,12 +30,34 @@ _MESSAGES = {
     "JobDef": [("name", 1, "string", ""), ("tasks", 2, "map<int32, string>", "")],
     "ClusterDef": [("job", 1, "JobDef", "repeated")],
     "Dim": [("size", 1, "int64", ""), ("name", 2, "string", "")],
-    "TensorShapeProto": [("dim", 2, "Dim", "repeated")],
+    "TensorShapeProto": [("dim", 2, "Dim", "repeated"), ("unknown_rank", 3, "bool", "")],
     "TensorProto": [
         ("dtype", 1, "int32", ""),
         ("tensor_shape", 2, "TensorShapeProto", ""),
         ("tensor_content", 4, "bytes", ""),
         ("string_val", 8, "bytes", "repeated"),
+    ],
+    "PluginData": [("plugin_name", 1, "string", ""), ("content", 2, "bytes", "")],
+    "SummaryMetadata": [
+        ("plugin_data", 1, "PluginData", ""),
+        ("display_name", 2, "string", ""),
+        ("summary_description", 3, "string", ""),
+        ("data_class", 4, "int32", ""),
+    ],
+    "Value": [
+        ("tag", 1, "string", ""),
+        ("simple_value", 2, "float", "value"),
+        ("node_name", 7, "string", ""),
+        ("tensor", 8, "TensorProto", "value"),
+        ("metadata", 9, "SummaryMetadata", ""),
+    ],
+    "Summary": [("value", 1, "Value", "repeated")],
+    "Event": [
+        ("wall_time", 1, "double", ""),
+        ("step", 2, "int64", ""),
+        ("file_version", 3, "string", "what"),
+        ("graph_def", 4, "bytes", "what"),
+        ("summary", 5, "Summary", "what"),
     ],
 }
 

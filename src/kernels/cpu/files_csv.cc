@@ -1,11 +1,11 @@
 // Columns of comma-separated values (RFC 4180). dtypes of columns: float32, float64,
 // int32, int64, string.
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "kernels/cpu/csv_line.h"
 #include "kernels/cpu/strings_register.h"
 #include "op/kernel.h"
 #include "tandem/error.h"
@@ -37,57 +37,6 @@ CsvPlan prepare_csv(const Signature& s) {
   throw InvalidArgumentError("DecodeCSV: " + message);
 }
 
-std::vector<std::string> fields_of(std::string_view line, char delimiter, bool quotes) {
-  std::vector<std::string> fields;
-  std::string field;
-  size_t at = 0;
-  while (true) {
-    field.clear();
-    if (quotes && at < line.size() && line[at] == '"') {
-      for (++at;; ++at) {
-        if (at >= line.size())
-          fail("Quoted field has to end with quote followed by delim or end");
-        if (line[at] != '"') {
-          field += line[at];
-        } else if (at + 1 < line.size() && line[at + 1] == '"') {
-          field += line[at++];
-        } else {
-          break;
-        }
-      }
-      ++at;
-      if (at < line.size() && line[at] != delimiter) {
-        fail("Quoted field has to end with quote followed by delim or end");
-      }
-    } else {
-      for (; at < line.size() && line[at] != delimiter; ++at) {
-        if (quotes && line[at] == '"') {
-          fail("Unquoted fields cannot have quotes/CRLFs inside");
-        }
-        field += line[at];
-      }
-    }
-    fields.push_back(field);
-    if (at >= line.size()) return fields;
-    ++at;
-  }
-}
-
-template <class T>
-T number(const std::string& field, size_t column) {
-  T v{};
-  const char *begin = field.data(), *end = begin + field.size();
-  while (begin < end && *begin == ' ') ++begin;
-  while (end > begin && end[-1] == ' ') --end;
-  if (begin < end && *begin == '+') ++begin;
-  const auto [stop, error] = std::from_chars(begin, end, v);
-  if (error != std::errc() || stop != end) {
-    fail(fmt::format("Field {} in record is not a valid {}: {}", column,
-                     dtype_name(dtype_of<T>), field));
-  }
-  return v;
-}
-
 template <class T>
 void put(const LaunchArgs& a, int column, int64_t row, const std::string* field) {
   T& out = a.out<T>(column)[row];
@@ -96,7 +45,7 @@ void put(const LaunchArgs& a, int column, int64_t row, const std::string* field)
   } else if constexpr (std::is_same_v<T, std::string>) {
     out = *field;
   } else {
-    out = number<T>(*field, static_cast<size_t>(column));
+    out = csv_number<T>(*field, static_cast<size_t>(column));
   }
 }
 
@@ -105,7 +54,7 @@ void launch_csv(const CsvPlan& p, const LaunchArgs& a) {
     std::string_view line = a.in<std::string>(0)[row];
     while (line.ends_with('\n') || line.ends_with('\r')) line.remove_suffix(1);
     const std::vector<std::string> fields =
-        fields_of(line, p.attrs.field_delim[0], p.attrs.use_quote_delim);
+        csv_fields(line, p.attrs.field_delim[0], p.attrs.use_quote_delim);
     const size_t wanted = p.columns.size();
     if (p.attrs.select_cols.empty()
             ? fields.size() != wanted

@@ -42,12 +42,17 @@ void decode_bmp(std::string_view op, std::string_view bytes, int64_t channels,
                                channels, in_file));
   }
   const int64_t row = (width * in_file + 3) / 4 * 4;  // rows end at words
-  constexpr int64_t kMost = int64_t{1} << 31;
-  if (width <= 0 || height <= 0 || width > kMost / 8 / height || start < 0 ||
-      start + row * (height - 1) + width * in_file > static_cast<int64_t>(bytes.size())) {
+  constexpr int64_t kMost = int64_t{1} << 30;         // TensorFlow's limit, too
+  if (width <= 0 || height <= 0 || row > kMost / height) {
+    fail_image(op, fmt::format("Invalid bmp content: {}x{} pixels of {} channels; sizes "
+                               "must be positive and all bytes fewer than 2^30",
+                               width, height, in_file));
+  }
+  if (start < 0 || start + row * height != static_cast<int64_t>(bytes.size())) {
     fail_image(op, fmt::format("Incomplete bmp content: {} bytes for {}x{} pixels of {} "
-                               "channels from byte {}",
-                               bytes.size(), width, height, in_file, start));
+                               "channels from byte {}, which are {}",
+                               bytes.size(), width, height, in_file, start,
+                               start + row * height));
   }
   auto* out = static_cast<uint8_t*>(allocate({0, height, width, in_file}));
   for (int64_t y = 0; y < height; ++y) {

@@ -29,6 +29,9 @@ struct Crop {
 };
 
 [[noreturn]] void fail_image(std::string_view op, std::string_view message);
+/// Refuses images of 2^31 bytes and more, before memory is asked for.
+void check_image_size(std::string_view op, const ImageSize& size,
+                      int64_t bytes_per_channel);
 
 void decode_jpeg(std::string_view op, std::string_view bytes,
                  const image::DecodeJpegAttrs& attrs, const Crop& crop,

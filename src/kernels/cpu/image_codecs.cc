@@ -11,18 +11,6 @@
 
 namespace tandem::cpu {
 
-void fail_image(std::string_view op, std::string_view message) {
-  throw InvalidArgumentError(fmt::format("{}: {}", op, message));
-}
-
-ImageFormat image_format(std::string_view bytes) {
-  if (bytes.starts_with("\xff\xd8\xff")) return ImageFormat::kJpeg;
-  if (bytes.starts_with("\x89PNG\r\n\x1a\n")) return ImageFormat::kPng;
-  if (bytes.starts_with("GIF8")) return ImageFormat::kGif;
-  if (bytes.starts_with("BM")) return ImageFormat::kBmp;
-  return ImageFormat::kUnknown;
-}
-
 namespace {
 
 template <class A>
@@ -75,6 +63,7 @@ void decode_any(std::string_view op, std::string_view bytes,
     case ImageFormat::kUnknown:
       break;
   }
+  if (bytes.empty()) fail_image(op, "Input is empty.");
   fail_image(op, "Unknown image file format. One of JPEG, PNG, GIF, BMP required.");
 }
 

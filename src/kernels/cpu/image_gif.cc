@@ -1,226 +1,175 @@
-// GIF: frames of palette indices, compressed by LZW, drawn one over the other.
+// GIF by giflib. The image is as large as the largest frame, and a frame is drawn over
+// the one before it, as TensorFlow does it: the size of the canvas, the background and
+// what becomes of a frame afterwards are not looked at.
 #include <algorithm>
-#include <array>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
+#include <gif_lib.h>
 
+#include "base/log.h"
 #include "kernels/cpu/image_codec.h"
 
 namespace tandem::cpu {
 
 namespace {
 
-constexpr int kMaxCodes = 4096;  // twelve bits
-
-class Reader {
- public:
-  Reader(std::string_view op, std::string_view bytes) : op_(op), bytes_(bytes) {}
-  uint8_t byte() {
-    need(1);
-    return static_cast<uint8_t>(bytes_[at_++]);
-  }
-  int word() {
-    const int low = byte();
-    return low | byte() << 8;
-  }
-  std::string_view take(size_t n) {
-    need(n);
-    at_ += n;
-    return bytes_.substr(at_ - n, n);
-  }
-  bool done() const { return at_ >= bytes_.size(); }
-  void skip_blocks() {
-    while (const uint8_t n = byte()) take(n);
-  }
-  std::vector<uint8_t> blocks() {
-    std::vector<uint8_t> all;
-    while (const uint8_t n = byte()) {
-      const std::string_view part = take(n);
-      all.insert(all.end(), part.begin(), part.end());
-    }
-    return all;
-  }
-  [[noreturn]] void fail(std::string_view what) const {
-    fail_image(op_, fmt::format("Invalid GIF data (size {}), {}", bytes_.size(), what));
-  }
-
- private:
-  void need(size_t n) const {
-    if (bytes_.size() - at_ < n) fail("the data ends too early");
-  }
-  std::string_view op_, bytes_;
-  size_t at_ = 0;
+struct CloseGif {
+  void operator()(GifFileType* gif) const { DGifCloseFile(gif, nullptr); }
 };
+using GifPtr = std::unique_ptr<GifFileType, CloseGif>;
 
-struct Palette {
-  std::array<uint8_t, 768> colours{};
-  void read(Reader& r, int bits) {
-    const std::string_view all = r.take(size_t{3} << bits);
-    std::memcpy(colours.data(), all.data(), all.size());
-  }
-};
+int read_bytes(GifFileType* gif, GifByteType* to, int n) {
+  auto* left = static_cast<std::string_view*>(gif->UserData);
+  const size_t got = std::min(left->size(), static_cast<size_t>(std::max(n, 0)));
+  std::memcpy(to, left->data(), got);
+  left->remove_prefix(got);
+  return static_cast<int>(got);
+}
 
-/// Palette indices of `count` pixels; fewer when the data ends.
-std::vector<uint8_t> unpack(Reader& r, size_t count) {
-  const int least = r.byte();
-  if (least < 1 || least > 11) r.fail("the code size is wrong");
-  const std::vector<uint8_t> data = r.blocks();
-  struct Code {
-    int16_t before = -1;
-    uint8_t last = 0, first = 0;
-  };
-  std::vector<Code> codes(kMaxCodes);
-  const int clear = 1 << least, end = clear + 1;
-  for (int i = 0; i < clear; ++i) {
-    codes[static_cast<size_t>(i)] = {-1, static_cast<uint8_t>(i),
-                                     static_cast<uint8_t>(i)};
-  }
-  std::vector<uint8_t> out, backwards;
-  out.reserve(count);
-  int next = end + 1, bits = least + 1, previous = -1;
-  uint32_t word = 0;
-  int held = 0;
-  for (const uint8_t byte : data) {
-    word |= static_cast<uint32_t>(byte) << held;
-    held += 8;
-    while (held >= bits && out.size() < count) {
-      const int code = static_cast<int>(word & ((1u << bits) - 1));
-      word >>= bits;
-      held -= bits;
-      if (code == clear) {
-        next = end + 1;
-        bits = least + 1;
-        previous = -1;
-        continue;
-      }
-      if (code == end) return out;
-      if (code > next || (code == next && previous < 0)) r.fail("a code is unknown");
-      if (previous >= 0 && next < kMaxCodes) {
-        const Code& before = codes[static_cast<size_t>(previous)];
-        const uint8_t first =
-            code == next ? before.first : codes[static_cast<size_t>(code)].first;
-        codes[static_cast<size_t>(next)] = {static_cast<int16_t>(previous), first,
-                                            before.first};
-        if (++next == 1 << bits && bits < 12) ++bits;
-      }
-      backwards.clear();
-      for (int c = code; c >= 0; c = codes[static_cast<size_t>(c)].before) {
-        backwards.push_back(codes[static_cast<size_t>(c)].last);
-      }
-      out.insert(out.end(), backwards.rbegin(), backwards.rend());
-      previous = code;
-    }
-  }
-  return out;
+std::string_view words_of(int error) {
+  const char* const words = GifErrorString(error);
+  return words ? words : "Unknown error";
 }
 
 struct Frame {
-  int left, top, width, height;
-  bool interlaced;
-  int transparent;  // index, or -1
-  int disposal;     // 2: back to the background, 3: back to what was before
-  Palette palette;
-  std::vector<uint8_t> pixels;
-
-  /// The row of the image that stored row i is.
-  int row(int i) const {
-    if (!interlaced) return i;
-    constexpr int kStart[] = {0, 4, 2, 1}, kStep[] = {8, 8, 4, 2};
-    for (int pass = 0; pass < 4; ++pass) {
-      const int rows = (height - kStart[pass] + kStep[pass] - 1) / kStep[pass];
-      if (i < rows) return kStart[pass] + i * kStep[pass];
-      i -= std::max(rows, 0);
-    }
-    return height - 1;
-  }
-
-  void draw(std::vector<uint8_t>& canvas, int canvas_width, int canvas_height) const {
-    for (size_t i = 0; i < pixels.size(); ++i) {
-      const int x = left + static_cast<int>(i) % width;
-      const int y = top + row(static_cast<int>(i) / width);
-      if (pixels[i] == transparent || x >= canvas_width || y >= canvas_height) continue;
-      std::memcpy(&canvas[static_cast<size_t>(y * canvas_width + x) * 3],
-                  &palette.colours[size_t{pixels[i]} * 3], 3);
-    }
-  }
+  int64_t left = 0, top = 0, width = 0, height = 0;
+  int transparent = NO_TRANSPARENT_COLOR;
+  std::vector<GifColorType> colours;
+  std::vector<GifByteType> pixels;
 };
 
-struct Gif {
-  int width = 0, height = 0;
-  std::vector<Frame> frames;
-};
+/// Why a GIF cannot be read further; empty at its end.
+using Problem = std::string;
 
-Gif read_gif(Reader& r, bool first_only) {
-  Gif gif;
-  const std::string_view magic = r.take(6);
-  if (magic != "GIF87a" && magic != "GIF89a") r.fail("the header is not a GIF's");
-  gif.width = r.word();
-  gif.height = r.word();
-  const int flags = r.byte();
-  r.take(2);  // background, aspect
-  Palette shared;
-  if (flags & 128) shared.read(r, (flags & 7) + 1);
-  int transparent = -1, disposal = 0;
-  while (!r.done()) {
-    const uint8_t kind = r.byte();
-    if (kind == 0x3b) break;
-    if (kind == 0x21) {
-      if (r.byte() == 0xf9) {
-        r.byte();
-        const int control = r.byte();
-        r.word();
-        const int index = r.byte();
-        transparent = control & 1 ? index : -1;
-        disposal = control >> 2 & 7;
+Problem read_extension(GifFileType* gif, int& transparent) {
+  int code = 0;
+  GifByteType* block = nullptr;
+  if (DGifGetExtension(gif, &code, &block) == GIF_ERROR) {
+    return std::string(words_of(gif->Error));
+  }
+  while (block) {
+    GraphicsControlBlock control;
+    if (code == GRAPHICS_EXT_FUNC_CODE &&
+        DGifExtensionToGCB(block[0], block + 1, &control) == GIF_OK) {
+      transparent = control.TransparentColor;
+    }
+    if (DGifGetExtensionNext(gif, &block) == GIF_ERROR) {
+      return std::string(words_of(gif->Error));
+    }
+  }
+  return {};
+}
+
+/// `left`: bytes of the file that were not read when the frame began.
+Problem read_pixels(GifFileType* gif, size_t left, Frame& f) {
+  const GifImageDesc& d = gif->Image;
+  f.left = d.Left, f.top = d.Top, f.width = d.Width, f.height = d.Height;
+  if (f.width <= 0 || f.height <= 0) {
+    return fmt::format("a frame is of {}x{}", f.width, f.height);
+  }
+  // A code of 12 bits stands for 4096 pixels at most, and shorter ones for fewer.
+  constexpr int64_t kMostPixelsOfByte = 4096 * 8 / 12 + 1;
+  if (f.width * f.height / kMostPixelsOfByte > static_cast<int64_t>(left)) {
+    return fmt::format("a frame of {}x{} cannot be in {} bytes", f.width, f.height, left);
+  }
+  const ColorMapObject* const map = d.ColorMap ? d.ColorMap : gif->SColorMap;
+  if (!map) return "missing color map";
+  f.colours.assign(map->Colors, map->Colors + map->ColorCount);
+  f.pixels.resize(static_cast<size_t>(f.width * f.height));
+  constexpr int64_t kInterlaced[][2] = {{0, 8}, {4, 8}, {2, 4}, {1, 2}};
+  constexpr int64_t kPlain[][2] = {{0, 1}};
+  const auto passes = d.Interlace ? std::span<const int64_t[2]>(kInterlaced)
+                                  : std::span<const int64_t[2]>(kPlain);
+  for (const auto& [start, step] : passes) {
+    for (int64_t y = start; y < f.height; y += step) {
+      if (DGifGetLine(gif, &f.pixels[static_cast<size_t>(y * f.width)],
+                      static_cast<int>(f.width)) == GIF_ERROR) {
+        return std::string(words_of(gif->Error));
       }
-      r.skip_blocks();
-      continue;
     }
-    if (kind != 0x2c) r.fail("a block is unknown");
-    Frame f{};
-    f.left = r.word(), f.top = r.word(), f.width = r.word(), f.height = r.word();
-    const int local = r.byte();
-    f.interlaced = (local & 64) != 0;
-    f.transparent = transparent;
-    f.disposal = disposal;
-    f.palette = shared;
-    if (local & 128) f.palette.read(r, (local & 7) + 1);
-    f.pixels = unpack(r, static_cast<size_t>(f.width) * static_cast<size_t>(f.height));
-    gif.frames.push_back(std::move(f));
-    transparent = -1, disposal = 0;
-    if (first_only) break;
   }
-  if (gif.frames.empty() || gif.width <= 0 || gif.height <= 0)
-    r.fail("there is no frame");
-  return gif;
+  return {};
+}
+
+Problem read_frames(GifFileType* gif, const std::string_view& left,
+                    std::vector<Frame>& frames) {
+  int transparent = NO_TRANSPARENT_COLOR;
+  while (true) {
+    GifRecordType kind = UNDEFINED_RECORD_TYPE;
+    if (DGifGetRecordType(gif, &kind) == GIF_ERROR) {
+      return std::string(words_of(gif->Error));
+    }
+    if (kind == TERMINATE_RECORD_TYPE) return {};
+    Problem problem;
+    if (kind == EXTENSION_RECORD_TYPE) {
+      problem = read_extension(gif, transparent);
+    } else if (kind == IMAGE_DESC_RECORD_TYPE) {
+      const size_t there = left.size();
+      if (DGifGetImageDesc(gif) == GIF_ERROR) return std::string(words_of(gif->Error));
+      Frame f;
+      f.transparent = transparent;
+      problem = read_pixels(gif, there, f);
+      if (problem.empty()) frames.push_back(std::move(f));
+      transparent = NO_TRANSPARENT_COLOR;
+    }
+    if (!problem.empty()) return problem;
+  }
+  return {};
 }
 
 }  // namespace
 
 void decode_gif(std::string_view op, std::string_view bytes, bool first_frame_only,
                 AllocatePixels allocate) {
-  Reader reader(op, bytes);
-  const Gif gif = read_gif(reader, first_frame_only);
-  const auto n = static_cast<int64_t>(gif.frames.size());
-  auto* out = static_cast<uint8_t*>(
-      allocate({first_frame_only ? 0 : n, gif.height, gif.width, 3}));
-  const size_t size =
-      static_cast<size_t>(gif.width) * static_cast<size_t>(gif.height) * 3;
-  std::vector<uint8_t> canvas(size), before;
-  for (const Frame& f : gif.frames) {
-    if (f.disposal == 3) before = canvas;
-    f.draw(canvas, gif.width, gif.height);
-    std::memcpy(out, canvas.data(), size);
-    out += size;
-    if (f.disposal == 3) canvas = before;
-    if (f.disposal != 2) continue;
-    for (int y = f.top; y < std::min(f.top + f.height, gif.height); ++y) {
-      const int right = std::min(f.left + f.width, gif.width);
-      if (right <= f.left) break;
-      std::memset(&canvas[static_cast<size_t>(y * gif.width + f.left) * 3], 0,
-                  static_cast<size_t>(right - f.left) * 3);
+  const auto fail = [&](std::string_view what) {
+    fail_image(op, fmt::format("Invalid GIF data (size {}), {}", bytes.size(), what));
+  };
+  std::string_view left = bytes;
+  int error = 0;
+  const GifPtr gif(DGifOpen(&left, read_bytes, &error));
+  if (!gif) fail(fmt::format("failed to open gif file: {}", words_of(error)));
+  std::vector<Frame> frames;
+  const Problem problem = read_frames(gif.get(), left, frames);
+  if (frames.empty()) {
+    fail(problem.empty() ? "gif file does not contain any image" : problem);
+  }
+  // TensorFlow gives the frames that are complete, and says so in its log.
+  if (!problem.empty()) {
+    logging::warn(fmt::format("{}: only {} frames of a GIF could be read: {}", op,
+                              frames.size(), problem));
+  }
+  int64_t width = 0, height = 0;
+  for (const Frame& f : frames) {
+    width = std::max(width, f.width);
+    height = std::max(height, f.height);
+  }
+  if (first_frame_only) frames.resize(1);
+  const auto n = static_cast<int64_t>(frames.size());
+  const ImageSize size{first_frame_only ? 0 : n, height, width, 3};
+  check_image_size(op, size, 1);
+  auto* out = static_cast<uint8_t*>(allocate(size));
+  const auto frame_bytes = static_cast<size_t>(height * width * 3);
+  std::memset(out, 0, frame_bytes);
+  for (size_t i = 0; i < frames.size(); ++i, out += frame_bytes) {
+    const Frame& f = frames[i];
+    if (i > 0) std::memcpy(out, out - frame_bytes, frame_bytes);
+    for (int64_t y = f.top; y < std::min(f.top + f.height, height); ++y) {
+      for (int64_t x = f.left; x < std::min(f.left + f.width, width); ++x) {
+        const int colour =
+            f.pixels[static_cast<size_t>((y - f.top) * f.width + x - f.left)];
+        if (colour == f.transparent) continue;
+        if (static_cast<size_t>(colour) >= f.colours.size()) {
+          fail(fmt::format("found color index {} outside of color map range {}", colour,
+                           f.colours.size()));
+        }
+        const GifColorType& c = f.colours[static_cast<size_t>(colour)];
+        uint8_t* const to = out + (y * width + x) * 3;
+        to[0] = c.Red, to[1] = c.Green, to[2] = c.Blue;
+      }
     }
   }
 }

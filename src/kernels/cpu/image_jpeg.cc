@@ -1,5 +1,6 @@
 // JPEG by libjpeg-turbo. Its errors leave by longjmp, since exceptions must not pass
 // through C: functions between setjmp and the end hold no objects with destructors.
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
@@ -29,6 +30,23 @@ void on_error(j_common_ptr info) {
   std::longjmp(errors->leave, 1);
 }
 void on_message(j_common_ptr, int) {}
+void fail_with(j_common_ptr info, const char* message) {
+  auto* errors = reinterpret_cast<ErrorManager*>(info->err);
+  std::snprintf(errors->message, sizeof errors->message, "%s", message);
+  std::longjmp(errors->leave, 1);
+}
+boolean on_end_of_data(j_decompress_ptr info) {
+  fail_with(reinterpret_cast<j_common_ptr>(info), "the data ends too early");
+  return FALSE;
+}
+// A progressive image is gone through once for each of its scans, of which a small file
+// can have very many.
+void on_progress(j_common_ptr info) {
+  constexpr int kMostScans = 500;
+  if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number > kMostScans) {
+    fail_with(info, "it has more than 500 scans");
+  }
+}
 
 jpeg_error_mgr* quiet_errors(ErrorManager& errors) {
   jpeg_std_error(&errors.base);
@@ -42,6 +60,7 @@ jpeg_error_mgr* quiet_errors(ErrorManager& errors) {
 struct Decompress {
   jpeg_decompress_struct info;
   ErrorManager errors;
+  jpeg_progress_mgr progress{};
   bool made = false;
   std::vector<uint8_t> line;
   ~Decompress() {
@@ -49,13 +68,17 @@ struct Decompress {
   }
 };
 
-bool open(Decompress& d, std::string_view bytes) {
+bool open(Decompress& d, std::string_view bytes, bool fill_up = false) {
   d.info.err = quiet_errors(d.errors);
   if (setjmp(d.errors.leave)) return false;
   jpeg_create_decompress(&d.info);
   d.made = true;
   jpeg_mem_src(&d.info, reinterpret_cast<const unsigned char*>(bytes.data()),
                static_cast<unsigned long>(bytes.size()));
+  // By itself libjpeg makes up what is missing at the end.
+  if (!fill_up) d.info.src->fill_input_buffer = on_end_of_data;
+  d.progress.progress_monitor = on_progress;
+  d.info.progress = &d.progress;
   jpeg_read_header(&d.info, TRUE);
   return true;
 }
@@ -80,6 +103,29 @@ void cmyk_to_rgb(const uint8_t* from, uint8_t* to, int64_t n, bool inverted) {
       const int black = inverted ? from[3] : 255 - from[3];
       to[k] = static_cast<uint8_t>(ink * black / 255);
     }
+  }
+}
+
+/// Checks the size that the header says, before memory is taken for it.
+void check_contents(std::string_view op, const jpeg_decompress_struct& info, size_t bytes,
+                    bool recover) {
+  // TensorFlow's limit, too.
+  constexpr int64_t kMost = int64_t{1} << 29;
+  const int64_t height = info.image_height, width = info.image_width;
+  if (height * width * std::max(info.num_components, 3) >= kMost) {
+    fail_image(op, fmt::format("Image too large: {}x{} with {} components", height, width,
+                               info.num_components));
+  }
+  // Huffman codes give each block of 8x8 values one bit at least.
+  if (info.arith_code || recover) return;
+  int64_t blocks = 0;
+  for (int i = 0; i < info.num_components; ++i) {
+    const jpeg_component_info& c = info.comp_info[i];
+    blocks += int64_t{c.width_in_blocks} * c.height_in_blocks;
+  }
+  if (blocks / 8 > static_cast<int64_t>(bytes)) {
+    fail_image(op, fmt::format("Invalid JPEG data: {}x{} pixels cannot be in {} bytes",
+                               height, width, bytes));
   }
 }
 
@@ -114,8 +160,10 @@ void decode_jpeg(std::string_view op, std::string_view bytes,
     fail_image(op, fmt::format("Invalid JPEG data or crop window, data size {}{}{}",
                                bytes.size(), what.empty() ? "" : ": ", what));
   };
-  if (!open(d, bytes)) fail(d.errors.message);
+  if (!open(d, bytes, attrs.try_recover_truncated)) fail(d.errors.message);
+  check_contents(op, d.info, bytes.size(), attrs.try_recover_truncated);
   int64_t channels = attrs.channels;
+  if (channels == 4) fail_image(op, "JPEG does not support 4 channels");
   if (channels == 0) channels = d.info.num_components == 1 ? 1 : 3;
   const bool inks = d.info.num_components == 4;
   d.info.out_color_space = inks ? JCS_CMYK : (channels == 1 ? JCS_GRAYSCALE : JCS_RGB);
@@ -137,12 +185,14 @@ void decode_jpeg(std::string_view op, std::string_view bytes,
     if (y < part.y) continue;
     uint8_t* to = out + static_cast<size_t>(y - part.y) * row_bytes;
     const uint8_t* from = d.line.data() + part.x * d.info.output_components;
-    if (!inks) {
+    if (!inks && channels == d.info.output_components) {
       std::memcpy(to, from, row_bytes);
-    } else if (channels == 3) {
+    } else if (inks && channels == 3) {
       cmyk_to_rgb(from, to, part.width, d.info.saw_Adobe_marker);
     } else {
-      fail_image(op, "an image of four inks cannot become grey; use channels=3");
+      fail_image(op, fmt::format("an image of {} components cannot be decoded with {} "
+                                 "channels; use channels=3",
+                                 d.info.num_components, channels));
     }
   }
   // libjpeg fills what a truncated file lacks, and only warns.

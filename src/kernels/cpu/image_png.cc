@@ -30,6 +30,7 @@ struct Reader {
   PngError error;
   std::string_view left;
   std::vector<png_bytep> rows;
+  size_t stored_bits = 0;  // of a pixel in the file
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
@@ -47,6 +48,7 @@ bool open(Reader& r, int64_t& channels, bool wide, bool& widen) {
   png_read_info(r.png, r.info);
   const int colour = png_get_color_type(r.png, r.info);
   const int bits = png_get_bit_depth(r.png, r.info);
+  r.stored_bits = size_t{png_get_channels(r.png, r.info)} * static_cast<size_t>(bits);
   const bool transparent = png_get_valid(r.png, r.info, PNG_INFO_tRNS) != 0;
   const bool palette = colour == PNG_COLOR_TYPE_PALETTE;
   const bool alpha = (colour & PNG_COLOR_MASK_ALPHA) != 0;
@@ -76,6 +78,12 @@ bool open(Reader& r, int64_t& channels, bool wide, bool& widen) {
   return true;
 }
 
+/// Bytes of the rows in the file's own form, unpacked.
+size_t stored_bytes(const Reader& r) {
+  return (png_get_image_width(r.png, r.info) * r.stored_bits + 7) / 8 *
+         png_get_image_height(r.png, r.info);
+}
+
 bool read_rows(Reader& r) {
   if (setjmp(png_jmpbuf(r.png))) return false;
   png_read_image(r.png, r.rows.data());
@@ -101,9 +109,20 @@ void decode_png(std::string_view op, std::string_view bytes,
   if (!open(r, channels, wide, widen)) fail();
   const auto height = static_cast<size_t>(png_get_image_height(r.png, r.info));
   const int64_t width = png_get_image_width(r.png, r.info);
-  auto* out =
-      static_cast<uint8_t*>(allocate({0, static_cast<int64_t>(height), width, channels}));
+  const ImageSize size{0, static_cast<int64_t>(height), width, channels};
+  check_image_size(op, size, wide ? 2 : 1);
   const size_t row = static_cast<size_t>(width * channels) * (wide ? 2 : 1);
+  if (png_get_rowbytes(r.png, r.info) != (widen ? row / 2 : row)) {
+    r.error.message = "its rows are of another size than its header says";
+    fail();
+  }
+  // zlib packs 1032 bytes into one at most: what cannot be in the file gets no memory.
+  if (stored_bytes(r) / 1032 > bytes.size()) {
+    r.error.message =
+        fmt::format("{}x{} pixels cannot be in so few bytes", width, height);
+    fail();
+  }
+  auto* out = static_cast<uint8_t*>(allocate(size));
   r.rows.resize(height);
   for (size_t y = 0; y < height; ++y) r.rows[y] = out + y * row;
   if (!read_rows(r)) fail();
