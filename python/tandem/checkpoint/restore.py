@@ -17,11 +17,12 @@ class Restore:
 
     def __init__(self, reader, root):
         self.reader = reader
+        self.partial_is_fine = False
         self.nodes = object_graph.read_nodes(reader)
         self.root = root
         self.object_of = {}  # number of a node → object
         self.node_of = {}  # id of an object → number
-        self.partial_is_fine = False
+        self._inside = set()  # ids of what bind() is looking into: a list may hold itself
         self.bind(root, 0)
 
     def bind(self, obj, number):
@@ -40,6 +41,15 @@ class Restore:
             self.object_of.setdefault(number, obj)
             self._assign(obj, self.nodes[number])
         # An object that was met before may have got children since.
+        if id(obj) in self._inside:
+            return
+        self._inside.add(id(obj))
+        try:
+            self._bind_children(obj, number, first)
+        finally:
+            self._inside.discard(id(obj))
+
+    def _bind_children(self, obj, number, first):
         present = children_of(obj)
         for name, child in self.nodes[number].children.items():
             if name in present:
@@ -58,8 +68,11 @@ class Restore:
                 self._incomplete("VARIABLE_VALUE", obj)
             obj._initializer = lambda shape, dtype=None: values["VARIABLE_VALUE"]
             return
-        with _core.init_scope(), self._complete(values, obj):
-            obj._restore_from_tensors(values)
+        try:
+            with _core.init_scope(), self._complete(values, obj):
+                obj._restore_from_tensors(values)
+        except NotImplementedError:
+            self.object_of.pop(node.number, None)  # it takes no values: those of the node are nobody's
 
     @contextlib.contextmanager
     def _complete(self, values, obj):
@@ -106,7 +119,7 @@ class Restore:
         ]
 
     def __del__(self):
-        if self.partial_is_fine or not hasattr(self, "nodes"):
+        if not hasattr(self, "object_of") or self.partial_is_fine:
             return
         for key in self.unused()[:10]:
             _log.warning(

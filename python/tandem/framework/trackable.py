@@ -6,7 +6,8 @@ looked into when somebody asks for children, so that what is appended later is f
 
 import collections.abc
 
-_KEPT = "_self_tracked"
+# No attribute that a program sets by name: whatever it calls its own, nothing of it is lost.
+_KEPT = "(children)"
 
 
 class _Kept:
@@ -59,9 +60,9 @@ class AutoTrackable(Trackable):
     """A Trackable whose attributes are its children."""
 
     def __setattr__(self, name, value):
+        super().__setattr__(name, value)  # first: a property may refuse
         if getattr(self, "_self_setattr_tracking", True) and name not in _OWN:
             track_attribute(self, name, value)
-        super().__setattr__(name, value)
 
     def __delattr__(self, name):
         _kept(self).children.pop(name, None)
@@ -72,13 +73,37 @@ class AutoTrackable(Trackable):
         children = super()._trackable_children(save_type, **kwargs)
         for name in _kept(self).containers:
             value = self.__dict__.get(name)
+            if name == "_layers" and _is_of_keras(type(self)):
+                value = _held_here_alone(self, value)
             if is_container(value) and holds_trackable(value):
                 children[name] = value
         return children
 
 
-# Keras's `_layers` lists layers that other attributes hold, and their places change when an input layer is put first.
-_OWN = frozenset((_KEPT, "_self_setattr_tracking", "_layers"))
+_OWN = frozenset(("_self_setattr_tracking",))
+
+
+def _is_of_keras(cls):
+    return any(base.__module__.partition(".")[0] == "keras" for base in cls.__mro__)
+
+
+def _held_here_alone(owner, layers):
+    """Keras's `_layers` lists layers that other attributes hold, and their places change when an input layer is put
+    first. What counts is what a program put there itself."""
+    lists_its_own = ("Sequential", "Functional")
+    if not is_container(layers) or any(base.__name__ in lists_its_own for base in type(owner).__mro__):
+        return None
+    kept = _kept(owner)
+    elsewhere = {id(child) for child in kept.children.values()}
+    for name in kept.containers:
+        if name != "_layers":
+            elsewhere.update(id(item) for item in items_in(owner.__dict__.get(name)))
+    items = layers.values() if isinstance(layers, collections.abc.Mapping) else layers
+    if all(id(item) in elsewhere for item in items):
+        return None
+    if isinstance(layers, collections.abc.Mapping):
+        return {key: item for key, item in layers.items() if id(item) not in elsewhere}
+    return [item for item in layers if id(item) not in elsewhere]
 
 
 def track_attribute(owner, name, value):
@@ -103,13 +128,20 @@ def is_container(value):
     return isinstance(value, (list, tuple, collections.abc.Mapping))
 
 
-def holds_trackable(value, depth=0):
-    if isinstance(value, Trackable):
-        return True
-    if not is_container(value) or depth > 16:
-        return False
-    items = value.values() if isinstance(value, collections.abc.Mapping) else value
-    return any(holds_trackable(item, depth + 1) for item in items)
+def holds_trackable(value):
+    return any(isinstance(item, Trackable) for item in items_in(value))
+
+
+def items_in(value):
+    """The value, or what a collection holds however deep; one that holds itself is looked into once."""
+    waiting, seen = [value], set()
+    while waiting:
+        item = waiting.pop()
+        if not is_container(item) or isinstance(item, Trackable):
+            yield item
+        elif id(item) not in seen:
+            seen.add(id(item))
+            waiting.extend(item.values() if isinstance(item, collections.abc.Mapping) else item)
 
 
 def children_of(value, save_type="checkpoint"):
@@ -117,13 +149,27 @@ def children_of(value, save_type="checkpoint"):
     if isinstance(value, Trackable):
         found = value._trackable_children(save_type)
     elif isinstance(value, collections.abc.Mapping):
-        found = {str(key): item for key, item in value.items()}
+        found = _by_name(value)
     elif is_container(value):
         names = getattr(value, "_fields", None) or map(str, range(len(value)))
         found = dict(zip(names, value))
     else:
         return {}
     return {name: child for name, child in found.items() if holds_trackable(child)}
+
+
+def _by_name(mapping):
+    found = {}
+    for key, item in mapping.items():
+        name = str(key)
+        if name in found and holds_trackable(item) and holds_trackable(found[name]):
+            raise ValueError(
+                f"Two keys of a dict are called {name!r} in a checkpoint: {[k for k in mapping if str(k) == name]}. "
+                "Use strings that differ as keys of dicts with variables."
+            )
+        if name not in found or not holds_trackable(found[name]):
+            found[name] = item
+    return found
 
 
 # ---- Restoring what does not exist yet --------------------------------------------------------------------------

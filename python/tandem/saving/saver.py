@@ -225,6 +225,12 @@ def save(obj, export_dir, signatures=None, options=None):
     if not _core.executing_eagerly():
         raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function. Move the call to the "
                              "outer eagerly-executed context.")  # fmt: skip
+    if "signatures" in children_of(obj, "savedmodel") or "signatures" in functions_of(obj):
+        raise ValueError(
+            f"Exporting an object {obj} which has an attribute named 'signatures'. This is a reserved attribute used to "
+            "store SavedModel signatures in objects which come from `tf.saved_model.load`. Delete this attribute (e.g. "
+            "`del obj.signatures`) before saving if this shadowing is acceptable."
+        )
     options = options or SaveOptions()
     writer = _Writer(obj, options)
     chosen = canonical_signatures(obj, signatures, functions_of)
