@@ -1,9 +1,11 @@
 #include "ops/effects.h"
 
+#include <cerrno>
 #include <cstdio>
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "op/emitter.h"
 #include "op/host_function.h"
@@ -77,8 +79,10 @@ void append_to_file(const std::string& path, const std::string& text) {
   if (!file) {
     throw NotFoundError(fmt::format("PrintV2: cannot append to {}", path));
   }
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fclose(file);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  int error = written ? 0 : errno;
+  if (std::fclose(file) != 0 && error == 0) error = errno;
+  if (error != 0) throw_file_error(error, "PrintV2 cannot append to it", path);
 }
 
 std::vector<Tensor> run_print(AttrsRef attrs, std::span<const Tensor> inputs) {

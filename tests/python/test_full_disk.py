@@ -132,6 +132,13 @@ def test_a_device_that_is_full(tmp_path):
         tf._core.write_file(str(link), b"x")
 
 
+def test_ops_that_write(tmp_path):
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="/dev/full"):
+        tf.io.write_file("/dev/full", "x")
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="/dev/full"):
+        tf.function(lambda x: tf.print(x, output_stream="file:///dev/full"))(tf.constant(1))
+
+
 def test_rows_of_a_csv_logger(tmp_path):
     path = str(tmp_path / "log.csv")
     logger = keras.callbacks.CSVLogger(path)

@@ -3,6 +3,7 @@
 import abc
 
 from tandem import _core
+from tandem.framework.errors import DataLossError
 from tandem.framework.trackable import Trackable, children_of
 
 
@@ -23,6 +24,8 @@ class PythonState(Trackable, metaclass=abc.ABCMeta):
 
     def _restore_from_tensors(self, restored_tensors):
         value = restored_tensors["py_state"].numpy()
+        if not isinstance(value, bytes):
+            raise DataLossError(None, None, f"{value!r} is no state of {type(self).__name__}: the checkpoint is damaged.")
         try:
             self.deserialize(value.decode())
         except UnicodeDecodeError:

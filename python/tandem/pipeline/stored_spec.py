@@ -12,7 +12,6 @@ from tandem import _core
 from tandem.extension.extension_type import ExtensionType
 from tandem.extension.spec import ExtensionTypeSpec
 from tandem.framework.ragged import RaggedTensorSpec
-from tandem.framework.shape import TensorShape
 from tandem.framework.sparse import SparseTensorSpec
 from tandem.framework.spec import TensorSpec
 from tandem.pipeline.iterator import OptionalSpec
@@ -85,12 +84,12 @@ def from_json(row, depth=0):
         return NoneTensorSpec()
     if "ragged" in row:
         ragged = row["ragged"]
-        shape, rank = TensorShape(ragged["shape"]), ragged["ragged_rank"]
+        shape, rank = structures.shape_from(ragged["shape"]), ragged["ragged_rank"]
         if type(rank) is not int or not 0 <= rank <= 64 or (shape.rank is not None and rank > shape.rank):
             raise ValueError(f"the ragged rank {rank!r} of shape {shape}")
         return RaggedTensorSpec(shape, _dtype(ragged["dtype"]), rank, _dtype(ragged["row_splits_dtype"]))
     if "sparse" in row:
-        return SparseTensorSpec(TensorShape(row["sparse"]["shape"]), _dtype(row["sparse"]["dtype"]))
+        return SparseTensorSpec(structures.shape_from(row["sparse"]["shape"]), _dtype(row["sparse"]["dtype"]))
     if "optional" in row:
         return OptionalSpec(from_json(row["optional"], depth + 1))
     if "extension" in row:

@@ -8,7 +8,6 @@ from tandem.checkpoint.reader import CheckpointReader
 from tandem.framework import composites
 from tandem.framework.concrete_function import ConcreteFunction
 from tandem.framework.errors import DataLossError
-from tandem.framework.shape import TensorShape
 from tandem.framework.spec import TensorSpec
 from tandem.framework.trackable import AutoTrackable
 from tandem.framework.variable import Variable
@@ -71,7 +70,7 @@ class _Reader:
     def variable(self, row):
         value = self.values.read(description.text(row["key"]))
         return Variable(value, name=description.text(row["name"]), trainable=bool(row["trainable"]),
-                        shape=TensorShape(row["shape"]))  # fmt: skip
+                        shape=structures.shape_from(row["shape"]))  # fmt: skip
 
     def row(self, kind, number):
         """A row of the description, by its number."""
@@ -87,7 +86,7 @@ class _Reader:
             gives = [description.text(spec["dtype"]) for spec in row["outputs"]]
             compiled = _core.load_function(path, [v.handle for v in variables], takes, gives)
             numbered = structures.decode(row["results"], (), self.sorted_keys)
-            specs = [TensorSpec(TensorShape(o["shape"]), o["dtype"]) for o in row["outputs"]]
+            specs = [TensorSpec(structures.shape_from(o["shape"]), o["dtype"]) for o in row["outputs"]]
 
             def spec(leaf, path):
                 return leaf._pack_results(specs) if isinstance(leaf, NumberedFields) else None if leaf is None else specs[leaf]

@@ -23,12 +23,19 @@ def shape_json(shape):
     return None if shape.rank is None else shape.as_list()
 
 
+def shape_from(dims):
+    """The shape that shape_json() described."""
+    if dims is not None and any(d is not None and (type(d) is not int or not 0 <= d < 2**63) for d in dims):
+        raise ValueError(f"{dims!r} is no shape")
+    return TensorShape(dims)
+
+
 def spec_json(spec):
     return {"shape": shape_json(spec.shape), "dtype": spec.dtype.name, "name": spec.name}
 
 
 def spec_from(row):
-    return TensorSpec(TensorShape(row["shape"]), _core.as_dtype(row["dtype"]), row.get("name"))
+    return TensorSpec(shape_from(row["shape"]), _core.as_dtype(row["dtype"]), row.get("name"))
 
 
 def encode(value, number_of_variable=None):
@@ -83,7 +90,7 @@ def decode(row, variables=(), sorted_keys=True):
         if "dtype" in item:
             return _core.as_dtype(item["dtype"])
         if "shape" in item:
-            return TensorShape(item["shape"])
+            return shape_from(item["shape"])
         if "extension" in item:
             return extension_from(item, walk)
         if "namedtuple" in item:

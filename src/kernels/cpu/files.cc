@@ -34,6 +34,9 @@ CountPlan prepare_count(const Signature& s) { return {s.in(0).shape.num_elements
   if (error == ENOENT) throw NotFoundError(message);
   if (error == EACCES || error == EPERM) throw PermissionDeniedError(message);
   if (error == EISDIR || error == ENOTDIR) throw FailedPreconditionError(message);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    throw ResourceExhaustedError(message);
+  }
   throw UnknownError(message);
 }
 
@@ -213,7 +216,7 @@ void launch_wav(const WavPlan& p, const LaunchArgs& a, OutputAllocator& outputs)
   std::string_view data;
   for (size_t at = 12; at + 8 <= s.size();) {
     const std::string_view kind = s.substr(at, 4);
-    const auto size = little<uint32_t>(s, at + 4);
+    const size_t size = little<uint32_t>(s, at + 4);
     at += 8;
     if (kind == "fmt ") {
       const auto format = little<uint16_t>(s, at), bits = little<uint16_t>(s, at + 14);

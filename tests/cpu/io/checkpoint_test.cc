@@ -83,6 +83,36 @@ TEST(Checkpoint, RefusesWhatHasNoContents) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
+TEST(Checkpoint, OthersFilesStay) {
+  const TemporaryFolder folder;
+  const std::string table = std::string(40, 'x') + "\x57\xfb\x80\x8b\x24\x75\x47\xdb";
+  for (const char* name : {"ck.index", "ck.data-00000-of-00001"}) {
+    write_file(folder / name, table);
+    EXPECT_THROW(save_checkpoint(folder / "ck", some_tensors()), AlreadyExistsError);
+    EXPECT_EQ(read_whole_file(folder / name), table);
+    std::filesystem::remove(folder / name);
+  }
+  write_file(folder / "ck.index", table);
+  try {
+    const CheckpointReader reader(folder / "ck");
+    FAIL();
+  } catch (const DataLossError& e) {
+    EXPECT_NE(std::string(e.what()).find("TensorFlow's own checkpoint format"),
+              std::string::npos);
+  }
+}
+
+TEST(Checkpoint, BothFilesMayBeRenamed) {
+  const TemporaryFolder folder;
+  save_checkpoint(folder / "ck", some_tensors());
+  save_checkpoint(folder / "ck", some_tensors());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    std::string name = entry.path().filename().string();
+    std::filesystem::rename(entry.path(), folder / ("best" + name.substr(2)));
+  }
+  expect_same(CheckpointReader(folder / "best"));
+}
+
 TEST(Checkpoint, MissingFiles) {
   const TemporaryFolder folder;
   try {

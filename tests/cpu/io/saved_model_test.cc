@@ -104,5 +104,35 @@ TEST_F(SavedModelTest, DamageIsSeen) {
   EXPECT_THROW(SavedModel(folder_.path().string()), InvalidArgumentError);
 }
 
+// Names in the description lead nowhere outside the folder, and what it says of a
+// function is what the function has.
+TEST_F(SavedModelTest, NamesThatLeadOutAndLiesAreRefused) {
+  const std::string good = read_whole_file(folder_ / "saved_model.json");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    write(text.replace(at, from.size(), to));
+  };
+  std::filesystem::copy_file(folder_ / "functions/0.graph", folder_ / "../outside.graph",
+                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::create_symlink("../outside.graph", folder_ / "link");
+  for (const char* name :
+       {"/etc/passwd", "../outside.graph", "functions/../../x", "link", ""}) {
+    with("functions/0.graph", name);
+    EXPECT_THROW(SavedModel(folder_.path().string()), InvalidArgumentError) << name;
+  }
+  std::filesystem::remove(folder_ / "../outside.graph");
+  with(R"(["twice", 1])", R"(["twice", 2])");
+  EXPECT_THROW(SavedModel(folder_.path().string()), DataLossError);
+  with(R"("dtype": "float32", "name": "x")", R"("dtype": "int32", "name": "x")");
+  EXPECT_THROW(SavedModel(folder_.path().string()), DataLossError);
+  with(R"("version": 1)", R"("version": 1, "data": "../x")");
+  EXPECT_THROW(SavedModel(folder_.path().string()), DataLossError);
+  std::filesystem::create_symlink("/tmp", folder_ / "b");
+  with(R"("version": 1)", R"("version": 1, "data": "b")");
+  EXPECT_THROW(SavedModel(folder_.path().string()), InvalidArgumentError);
+}
+
 }  // namespace
 }  // namespace tandem
