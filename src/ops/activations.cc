@@ -169,7 +169,7 @@ void register_gated(OpTable& t) {
       activation("Gelu", "x times the normal distribution function of x.", kFloats,
                  "{approximate} ? 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + "
                  "0.044715 * x * x * x)))"
-                 " : 0.5 * x * (1 + erf(x * 0.70710678118654752440))",
+                 " : 0.5 * x * erfc(-x * 0.70710678118654752440)",
                  kReadsX, [](GradContext& c) {
                    c.set(0, gelu_grad(c.grad(), c.input(0), c.attrs<GeluAttrs>()));
                  }))));

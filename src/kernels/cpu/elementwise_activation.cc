@@ -107,10 +107,15 @@ void add_sigmoids(Adder t) {
       8);
 }
 
+// Of the normal distribution; 1 + erf would lose the digits of its left side.
+template <class T>
+T normal_cdf(T x) {
+  return T(0.5) * vm::erfc(-x * T(kSqrtHalf));
+}
 struct GeluErf {
   template <class T>
   T operator()(T x) const {
-    return x * (T(0.5) * (T(1) + vm::erf(x * T(kSqrtHalf))));
+    return x * normal_cdf(x);
   }
 };
 struct GeluTanh {
@@ -123,7 +128,7 @@ struct GeluTanh {
 struct GeluErfGrad {
   template <class T>
   T operator()(T g, T x) const {
-    const T cdf = T(0.5) * (T(1) + vm::erf(x * T(kSqrtHalf)));
+    const T cdf = normal_cdf(x);
     const T pdf = T(kInvSqrt2Pi) * vm::exp(T(-0.5) * x * x);
     return g * (cdf + x * pdf);
   }

@@ -64,6 +64,36 @@ template <class F, class R, class T>
   for (int64_t i = 0; i < n; ++i) o[i] = static_cast<R>(call<F>(p, x[i]));
 }
 
+/// A function of vector_math.h that holds up to some size of its argument: F::far(x) says
+/// that it does not, and F::slow(x) then has the result.
+template <class F, class T>
+inline constexpr bool has_far = requires(T x) {
+  F::far(x);
+  F::slow(x);
+};
+template <class F, class T>
+[[gnu::flatten]] void loop1_far(const void* const* in, void* out, int64_t n,
+                                const BlockParams&) {
+  constexpr int64_t kChunk = 256;
+  alignas(64) T given[kChunk];  // the result may lie over the argument
+  for (int64_t b = 0; b < n; b += kChunk) {
+    const int64_t m = std::min(kChunk, n - b);
+    std::memcpy(given, static_cast<const T*>(in[0]) + b,
+                static_cast<size_t>(m) * sizeof(T));
+    T* o = static_cast<T*>(out) + b;
+    int far = 0;
+#pragma omp simd reduction(| : far)
+    for (int64_t i = 0; i < m; ++i) {
+      o[i] = F{}(given[i]);
+      far |= F::far(given[i]);
+    }
+    if (!far) continue;
+    for (int64_t i = 0; i < m; ++i) {
+      if (F::far(given[i])) o[i] = F::slow(given[i]);
+    }
+  }
+}
+
 template <class F, class R, class T, unsigned kScalars>
 [[gnu::flatten]] void loop2(const void* const* in, void* out, int64_t n,
                             [[maybe_unused]] const BlockParams& params) {
@@ -148,7 +178,9 @@ constexpr Block make_block() {
   } else {
     using O = Result<R, T>;
     constexpr Block plain = [] {
-      if constexpr (kOperands == 1) {
+      if constexpr (kOperands == 1 && has_far<F, T>) {
+        return Block(loop1_far<F, T>);
+      } else if constexpr (kOperands == 1) {
         return Block(loop1<F, O, T>);
       } else if constexpr (kOperands == 2) {
         return Block(loop2<F, O, T, kScalars>);

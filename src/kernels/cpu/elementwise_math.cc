@@ -31,10 +31,39 @@ void add_exponentials(Adder t) {
       9);
 }
 
+// Reducing an angle of any size takes many words of pi; libm's functions have them.
+template <class F>
+struct OfAngle : F {
+  static bool far(double x) { return std::fabs(x) > vm::kFarAngle; }
+  static double slow(double x) { return F::exact(x); }
+};
+struct Sine {
+  static double exact(double x) { return std::sin(x); }
+  double operator()(double x) const { return vm::sin(x); }
+};
+struct Cosine {
+  static double exact(double x) { return std::cos(x); }
+  double operator()(double x) const { return vm::cos(x); }
+};
+struct Tangent {
+  static double exact(double x) { return std::tan(x); }
+  template <class T>
+  T operator()(T x) const {
+    return vm::tan(x);
+  }
+};
+struct TangentF : Tangent {
+  static bool far(float x) { return std::fabs(x) > static_cast<float>(vm::kFarAngle); }
+  static float slow(float x) { return std::tan(x); }
+};
+
 void add_trigonometric(Adder t) {
-  t.unary_math<TANDEM_ALL_FLOATS>("Sin", [](auto x) { return vm::sin(x); }, 8);
-  t.unary_math<TANDEM_ALL_FLOATS>("Cos", [](auto x) { return vm::cos(x); }, 8);
-  t.unary_math<TANDEM_ALL_FLOATS>("Tan", [](auto x) { return vm::tan(x); }, 12);
+  t.unary_math<float16, bfloat16, float>("Sin", [](auto x) { return vm::sin(x); }, 8);
+  t.unary_math<float16, bfloat16, float>("Cos", [](auto x) { return vm::cos(x); }, 8);
+  t.unary_math<float16, bfloat16, float>("Tan", TangentF{}, 12);
+  t.unary_math<double>("Sin", OfAngle<Sine>{}, 16);
+  t.unary_math<double>("Cos", OfAngle<Cosine>{}, 16);
+  t.unary_math<double>("Tan", OfAngle<Tangent>{}, 24);
   t.unary_math<TANDEM_ALL_FLOATS>("Asin", [](auto x) { return vm::asin(x); }, 10);
   t.unary_math<TANDEM_ALL_FLOATS>("Acos", [](auto x) { return vm::acos(x); }, 10);
   t.unary_math<TANDEM_ALL_FLOATS>("Atan", [](auto x) { return vm::atan(x); }, 10);

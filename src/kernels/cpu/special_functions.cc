@@ -69,15 +69,47 @@ double normal_quantile(double q, double tail) {
   return q < 0 ? -size : size;
 }
 
+// The unevaluated sum of two numbers, for series of so many terms that their roundings
+// would be seen.
+struct Pair {
+  double high, low;
+};
+Pair fast_sum(double large, double small) {
+  const double sum = large + small;
+  return {sum, (large - sum) + small};
+}
+Pair square(double x) {
+  const double p = x * x;
+  return {p, std::fma(x, x, -p)};
+}
+Pair operator*(Pair a, Pair b) {
+  const double p = a.high * b.high;
+  return fast_sum(p, std::fma(a.high, b.high, -p) + (a.high * b.low + a.low * b.high));
+}
+Pair operator/(Pair a, double b) {
+  const double q = a.high / b;
+  return fast_sum(q, (std::fma(-q, b, a.high) + a.low) / b);
+}
+// |a| not below |b|.
+Pair operator+(Pair a, Pair b) {
+  const Pair s = fast_sum(a.high, b.high);
+  return fast_sum(s.high, s.low + (a.low + b.low));
+}
+// exp(-x²), of which the rounding of x² would leave few digits for large x.
+double exp_minus_square(double x) {
+  const Pair s = square(x);
+  return std::exp(-s.high) * (1 - s.low);
+}
+
 // sum over k of (x/2)^(2k) / (k! (k + order)!), all terms positive.
 double bessel_i_series(int order, double x) {
-  const double z = 0.25 * x * x;
-  double term = 1, sum = 1;
-  for (int k = 1; term > sum * 1e-17; ++k) {
-    term *= z / (static_cast<double>(k) * (k + order));
-    sum += term;
+  const Pair z = square(0.5 * x);
+  Pair term{1, 0}, sum{1, 0};
+  for (int k = 1; term.high > sum.high * 1e-17; ++k) {
+    term = term * z / (static_cast<double>(k) * (k + order));
+    sum = term.high > sum.high ? term + sum : sum + term;
   }
-  return order == 0 ? sum : 0.5 * x * sum;
+  return order == 0 ? sum.high : 0.5 * x * sum.high;
 }
 // Factor of the asymptotic expansions of I (sign -1) and K (sign 1) for large x.
 double bessel_large(int order, double x, double sign) {
@@ -101,11 +133,28 @@ double bessel_ie(int order, double x) {
                               : bessel_large(order, a, -1) / std::sqrt(2 * kPi * a);
   return order == 1 && x < 0 ? -r : r;
 }
+// exp(x) K(x) is the integral of exp(-x (cosh t - 1)) cosh(order t) over t > 0. For such
+// functions the trapezoid rule converges geometrically, and its terms are positive.
+double bessel_k_integral(int order, double x) {
+  constexpr double kStep = 0.125;
+  double sum = 0.5, rest = 0;
+  for (int i = 1; i < 1024; ++i) {
+    const double half = std::sinh(0.5 * kStep * i);
+    const double rise = 2 * half * half;  // cosh t - 1
+    const double term = std::exp(-x * rise) * (order == 0 ? 1 : 1 + rise);
+    const Pair s = fast_sum(sum, term);
+    sum = s.high;
+    rest += s.low;
+    if (term < sum * 1e-18) break;
+  }
+  return (sum + rest) * kStep;
+}
 double bessel_ke(int order, double x) {
   if (std::isnan(x)) return kNan;
   if (x <= 0) return kInf;
   if (x == kInf) return 0;
   if (x > kLarge) return std::sqrt(kPi / (2 * x)) * bessel_large(order, x, 1);
+  if (x > 0.5) return bessel_k_integral(order, x);
   return std::exp(x) * std::cyl_bessel_k(order, x);
 }
 
@@ -135,13 +184,15 @@ double dawsn(double x) {
   if (a < 10) {
     // x sum (-2x²)^k / (2k+1)!! loses digits to cancellation; this form has positive
     // terms only: exp(-x²) sum x^(2k+1) / (k! (2k+1)).
-    double power = a, sum = a;
-    for (int k = 1; power > sum * 1e-18; ++k) {
-      power *= a * a / k;
-      sum += power / (2 * k + 1);
-      if (power / (2 * k + 1) < sum * 1e-18) break;
+    const Pair s = square(a);
+    Pair power{a, 0}, sum{a, 0};
+    for (int k = 1; power.high > sum.high * 1e-18; ++k) {
+      power = power * s / k;
+      const Pair term = power / (2.0 * k + 1);
+      sum = term.high > sum.high ? term + sum : sum + term;
+      if (term.high < sum.high * 1e-18) break;
     }
-    r = std::exp(-a * a) * sum;
+    r = exp_minus_square(a) * sum.high;
   } else {
     double term = 1, sum = 1;
     for (int k = 1; k < 40; ++k) {

@@ -126,6 +126,23 @@ double lgamma(double x) {
   return ::lgamma_r(x, &sign);
 }
 
+// Around its root a difference of logarithm and sums would have few digits: a polynomial
+// times the distance from the root.
+double digamma_at_root(double x) {
+  constexpr double kRoot = 1.4616321449683622, kRootLow = 9.549995429965697e-17;
+  constexpr double c[] = {
+      0.9676722454476212,    -0.4427631689835921,   0.2584997609556507,
+      -0.16394270544242384,  0.10782405069138053,   -0.07219956125305375,
+      0.04880428814664038,   -0.033161126772774274, 0.022597649552993187,
+      -0.015424752186194726, 0.010538735067853251,  -0.007204887267650512,
+      0.004928209379340783,  -0.003364800517633079, 0.0022841535201202985,
+      -0.001611084026818045, 0.0012428563261438477, -0.0006880363794472452};
+  const double d = (x - kRoot) - kRootLow;
+  double sum = 0;
+  for (int i = 17; i >= 0; --i) sum = sum * d + c[i];
+  return d * sum;
+}
+
 double digamma(double x) {
   if (std::isnan(x) || x == -kInf) return kNan;
   if (x == kInf) return kInf;
@@ -137,6 +154,7 @@ double digamma(double x) {
     reflection = kPi / std::tan(kPi * fraction);
     x = 1 - x;
   }
+  if (x >= 1.2 && x <= 1.76) return digamma_at_root(x) - reflection;
   double shift = 0;
   while (x < 10) {
     shift += 1 / x;

@@ -373,7 +373,7 @@ inline T f_gelugrad(T g, T x, bool approximate) {
     const T slope = T(0.79788456080286535588) * (T(1) + T(3 * 0.044715) * square);
     return g * (T(0.5) * (T(1) + th) + T(0.5) * x * (T(1) - th * th) * slope);
   }
-  const T cdf = T(0.5) * (T(1) + f_erf(x * T(0.70710678118654752440)));
+  const T cdf = T(0.5) * f_erfc(-x * T(0.70710678118654752440));
   const T pdf = T(0.39894228040143267794) * f_exp(T(-0.5) * x * x);
   return g * (cdf + x * pdf);
 }

@@ -10,6 +10,8 @@ inline double floor(double x) { return ::floor(x); }
 inline double tan(double x) { return ::tan(x); }
 inline double pow(double x, double y) { return ::pow(x, y); }
 inline double fmod(double x, double y) { return ::fmod(x, y); }
+inline double fma(double x, double y, double z) { return ::fma(x, y, z); }
+inline double sinh(double x) { return ::sinh(x); }
 inline double copysign(double x, double y) { return ::copysign(x, y); }
 inline bool isnan(double x) { return x != x; }
 inline bool isinf(double x) { return ::fabs(x) > 1.7976931348623157e308; }
