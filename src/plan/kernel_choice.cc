@@ -22,6 +22,9 @@ namespace {
 // Below this the choice cannot matter much and measuring costs more than it gains.
 constexpr double kWorthMeasuringBytes = 64 << 10;
 constexpr double kWorthMeasuringFlops = 2e5;
+// A second set of operands is made for a measurement. Whoever only wants to know how long
+// a step takes does without where they are large: memory's bandwidth tells.
+constexpr double kMostMeasuredBytes = 64 << 20;
 constexpr int kRuns = 5;
 // Long kernels are told apart by fewer runs.
 constexpr double kEnoughUs = 20e3;
@@ -190,15 +193,23 @@ bool worth_measuring(const Signature& s, Device& device) {
 }  // namespace
 
 std::optional<double> kernel_us(const Signature& s, Device& device, bool measure) {
-  if (!measure || !device.is_host() || !worth_measuring(s, device)) return std::nullopt;
+  if (!measure || !device.is_host() || !worth_measuring(s, device) ||
+      cost_of(s).bytes > kMostMeasuredBytes) {
+    return std::nullopt;
+  }
   const Kernel* kernel = KernelRegistry::get().choose(s, device.platform());
   if (!kernel) return std::nullopt;
   const std::string key = cost_key(s, kernel->id);
   if (const std::optional<double> us = CostStore::get().find(key)) return us;
-  TrialMemory memory(s, device);
-  const MeasuredTime time = time_kernel(s, *kernel, *kernel->prepare(s), memory, kNever);
-  CostStore::get().put(key, time);
-  return time.us;
+  try {
+    TrialMemory memory(s, device);
+    const MeasuredTime time =
+        time_kernel(s, *kernel, *kernel->prepare(s), memory, kNever);
+    CostStore::get().put(key, time);
+    return time.us;
+  } catch (const ResourceExhaustedError&) {
+    return std::nullopt;  // the program may fit where a second set of operands does not
+  }
 }
 
 namespace {
@@ -288,6 +299,10 @@ KernelChoice choose_kernel(const Signature& s, Device& device, bool measure,
   }
   const bool stored = !memory;
   memory.reset();
+  // Nobody will ask for memory of just these sizes at once again.
+  if (!stored && device.is_host() && cost_of(s).bytes > kMostMeasuredBytes) {
+    device.allocator().trim();
+  }
   // The default wins unless another one is clearly faster.
   size_t best = 0;
   for (size_t i = 1; i < timed.size(); ++i) {

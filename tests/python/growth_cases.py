@@ -9,6 +9,7 @@ devices. The slope of resident memory must not be above the noise of the same ru
 """
 
 import argparse
+import functools
 import gc
 import random
 import sys
@@ -190,7 +191,33 @@ def and_predict(model, batches, options):
     model.predict(given["x"], batch_size=8, verbose=0)
 
 
-FEEDS = [arrays, dataset, sliced_dataset, generator, on_batch, and_predict]
+def epochs(model, batches, options):
+    given = _fit_arrays(model, batches, options)
+    x, y = given["x"], given["y"]
+    model.fit(**given, epochs=2, validation_data=(x, y), validation_batch_size=8, verbose=0, **options)
+
+
+def _step(model, x, y):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
+    gradients = tape.gradient(loss, model.trainable_variables)
+    model.optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+    return loss
+
+
+def eager_loop(model, batches, options):
+    for x, y in batches.round():
+        _step(model, tf.nest.map_structure(tf.constant, _as_lists(x)), tf.constant(y))
+
+
+def compiled_loop(model, batches, options):
+    if not hasattr(model, "compiled_step"):
+        model.compiled_step = tf.function(functools.partial(_step, model))
+    for x, y in batches.round():
+        model.compiled_step(tf.nest.map_structure(tf.constant, _as_lists(x)), tf.constant(y))
+
+
+FEEDS = [arrays, dataset, sliced_dataset, generator, on_batch, and_predict, epochs, eager_loop, compiled_loop]
 OPTIMIZERS = {
     "sgd": lambda: keras.optimizers.SGD(0.01),
     "momentum": lambda: keras.optimizers.SGD(0.01, momentum=0.9),
@@ -260,7 +287,7 @@ class Case:
         model.compile(OPTIMIZERS[self.optimizer](), "mse", steps_per_execution=self.steps)
         seen = []
         options = {}
-        if self.callback and self.feed is not on_batch:
+        if self.callback and self.feed not in (on_batch, eager_loop, compiled_loop):
             options["callbacks"] = [keras.callbacks.LambdaCallback(on_train_batch_end=lambda b, logs: seen.append(b))]
         start = _LONG_START.get(self.model, 50)
         return train(lambda: self.feed(model, _Batches(make, self.rng), options), steps, start, seen)
@@ -410,6 +437,7 @@ def main():
         report("three tables", Case(0, tables, arrays, "adam", 1).run(given.steps))
         report("lengths", Case(0, lengths, arrays, "adam", 1).run(given.steps))
         report("distinct ids", Case(0, distinct_ids, dataset, "adam", 1).run(given.steps))
+        report("compiled loop", Case(0, sequences, compiled_loop, "adam", 1).run(given.steps))
         report("models that are gone", models_go())
     if given.soak:
         for name, wrong in soak(given.steps):
