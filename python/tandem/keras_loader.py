@@ -31,6 +31,7 @@ _EXTENDED = {
     "keras.src.saving.file_editor": ("tandem.keras_backend.saving", "install_editor"),
     "keras.src.saving.saving_lib": ("tandem.keras_backend.saving", "install_saving_lib"),
     "keras.src.trainers.data_adapters": ("tandem.keras_backend.adapters", "install"),
+    "keras.src.saving.serialization_lib": ("tandem.keras_backend.functions_by_name", "install"),
     "keras.src.tree.optree_impl": ("tandem.keras_backend.kept_answers", "install_tree"),
 }
 
