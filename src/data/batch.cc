@@ -131,14 +131,15 @@ StagePtr make_parallel_batch(StagePtr input, Size batch_size, bool drop_remainde
       batched(input->components(), known_rows(batch_size, drop_remainder));
   auto groups = std::make_shared<GroupStage>(std::move(input), std::move(batch_size),
                                              drop_remainder);
-  auto stacked = make_callable([width](std::span<const Tensor> all) {
+  const auto stack_rows = [width](std::span<const Tensor> all) {
     std::vector<Element> elements;
     for (size_t i = 0; i < all.size(); i += width) {
       const auto part = all.subspan(i, width);
       elements.emplace_back(part.begin(), part.end());
     }
     return stack(elements);
-  });
+  };
+  auto stacked = make_callable(stack_rows, false);
   return make_map(std::move(groups), std::move(stacked),
                   {num_parallel_calls, deterministic, components});
 }

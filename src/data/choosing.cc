@@ -215,7 +215,8 @@ class RepeatStage final : public Stage {
   }
   std::unique_ptr<Cursor> open(const Context& c) const override {
     return std::make_unique<StateCursor<RepeatState<Elements>>>(
-        c, "Repeat", RepeatState<Elements>{input_, c, count_.get()});
+        c, "Repeat",
+        RepeatState<Elements>{input_, c.shared(Context::Sharing::kAfter), count_.get()});
   }
   std::unique_ptr<RowCursor> open_rows(const Context& c) const override {
     if (count_.get() == 0) return nullptr;

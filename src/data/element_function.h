@@ -27,15 +27,31 @@ class UserFunction : public std::enable_shared_from_this<UserFunction> {
 
   /// Runs on the CPU whatever the caller's device scope, eagerly even while the caller
   /// traces, and unseen by its tapes: as an op of the pipeline.
-  Element operator()(std::span<const Tensor> arguments) const;
+  /// Random numbers are the next ones of the pass.
+  Element operator()(std::span<const Tensor> arguments, PassDraws& pass) const;
+
+  // ---- The same in two steps, so that calls which run side by side draw the numbers
+  // that they would one after the other: who calls begins them in order.
+  Draws begin(std::span<const Tensor> arguments, PassDraws& pass) const;
+  Element operator()(std::span<const Tensor> arguments, const Draws& draws) const;
+  /// Of calls that were begun and that nobody has wanted, the first and the last.
+  virtual void give_back(const Draws&, const Draws&, PassDraws&) const {}
+  /// Results depend on the order in which calls run, however they are begun.
+  virtual bool ordered() const = 0;
+  /// It draws random numbers, or makes datasets that do.
+  virtual bool random() const = 0;
+
   /// Values in place of captured symbolic tensors.
-  virtual FunctionPtr substitute(const Substitution&) const { return shared_from_this(); }
+  virtual FunctionPtr substitute(const Substitution&) const;
 
  protected:
-  virtual Element call(std::span<const Tensor> arguments) const = 0;
+  virtual Element call(std::span<const Tensor> arguments, const Draws& draws) const = 0;
+  virtual Draws take(std::span<const Tensor>, PassDraws&) const { return {}; }
 };
 
-FunctionPtr make_callable(ElementFunction function);
+/// `ordered`: its calls have to run one after the other, as those of a function of which
+/// nothing is known.
+FunctionPtr make_callable(ElementFunction function, bool ordered = true);
 
 /// One result of a traced function: a result of its graph, or a dataset that was made in
 /// the trace, whose symbolic tensors are results of the graph.
@@ -45,10 +61,16 @@ struct TracedResult {
   std::vector<std::pair<Tensor, size_t>> tensors = {};  // symbolic, and which result
 };
 /// `captures`: tensors of an enclosing trace, given as last arguments.
-/// `what` names the function in errors.
+/// `what` names the function in errors. `random`: something that was traced with it, the
+/// functions of its datasets included, draws random numbers. What datasets draw that were
+/// made before is found here.
 FunctionPtr make_traced_function(std::shared_ptr<CompiledFunction> function,
                                  std::vector<Tensor> captures,
-                                 std::vector<TracedResult> results, std::string what);
+                                 std::vector<TracedResult> results, std::string what,
+                                 bool random);
+
+/// Whether a function of the pipeline draws random numbers.
+bool draws_random_numbers(const Stage& stage);
 
 /// The one bool a predicate returned.
 bool truth_of(const Element& result, const char* what);

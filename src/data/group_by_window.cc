@@ -53,11 +53,13 @@ class Grouping final : public Cursor {
   }
 
   void add(Element element) {
-    const int64_t key = number_of((*functions_.key)(element), "key_func");
+    const int64_t key =
+        number_of((*functions_.key)(element, *context().draws), "key_func");
     const auto [group, fresh] = groups_.try_emplace(key);
     if (fresh) {
       const Element given{key_tensor(key)};
-      group->second.size = number_of((*functions_.size)(given), "window_size_func");
+      group->second.size =
+          number_of((*functions_.size)(given, *context().draws), "window_size_func");
       if (group->second.size <= 0) {
         groups_.erase(group);
         throw InvalidArgumentError("Window size must be greater than zero.");
@@ -78,9 +80,9 @@ class Grouping final : public Cursor {
         make_elements(std::move(group->second.elements), stage_->components()));
     const Element given{key_tensor(group->first), dataset_tensor(window)};
     groups_.erase(group);
-    const Element result = (*functions_.reduce)(given);
+    const Element result = (*functions_.reduce)(given, *context().draws);
     current_stage_ = dataset_of(result.at(0)).stage();
-    current_ = current_stage_->open(context());
+    current_ = current_stage_->open(context().shared(Context::Sharing::kAfter));
   }
 
   const std::shared_ptr<const Stage> stage_;

@@ -5,13 +5,15 @@
 
 #include "data/prefetch.h"
 #include "data/stages.h"
+#include "tandem/device.h"
 
 namespace tandem::data {
 
 namespace {
 
-StagePtr dataset_from(const UserFunction& function, const Element& element) {
-  const Element result = function(element);
+StagePtr dataset_from(const UserFunction& function, const Element& element,
+                      PassDraws& draws) {
+  const Element result = function(element, draws);
   if (result.size() != 1) {
     throw InvalidArgumentError(
         "flat_map: the function must return one dataset for each element.");
@@ -74,9 +76,11 @@ class Interleaving final : public Cursor {
       input_ended_ = true;
       return nullptr;
     }
-    const StagePtr stage = dataset_from(*function_, element);
-    if (!turns_) return stage->open(context());
-    return open_ahead(context(), *stage, numbers_.block, turns_);
+    const StagePtr stage = dataset_from(*function_, element, *context().draws);
+    const Context inner = context().shared(open_.size() > 1 ? Context::Sharing::kBeside
+                                                            : Context::Sharing::kAfter);
+    if (!turns_) return stage->open(inner);
+    return open_ahead(inner, *stage, numbers_.block, turns_);
   }
   // Before the first element all places of the cycle get a dataset, so that their threads
   // run side by side.
@@ -112,7 +116,10 @@ class InterleaveStage final : public Stage {
   std::unique_ptr<Cursor> open(const Context& context) const override {
     Interleaving::Numbers n{options_.cycle_length.get(), options_.block_length.get(), 0};
     if (n.cycle < 0) n.cycle = resolve_parallelism(kAutotune);
-    if (options_.num_parallel_calls) {
+    // Datasets that draw from one sequence while their threads work ahead would share it
+    // as the threads happen to run.
+    const bool in_turn = config::op_determinism_enabled() && function_->random();
+    if (options_.num_parallel_calls && !in_turn) {
       n.parallel = resolve_parallelism(options_.num_parallel_calls);
     }
     return std::make_unique<Interleaving>(context, input_->open(context), function_, n);

@@ -191,15 +191,17 @@ StagePtr make_assert_cardinality(StagePtr input, Size expected) {
 StagePtr make_copy_to_device(StagePtr input, std::string device) {
   std::vector<Component> components = input->components();
   return make_map(std::move(input),
-                  make_callable([device = std::move(device)](std::span<const Tensor> e) {
-                    Element copies;
-                    for (const Tensor& t : e) {
-                      const bool stays =
-                          t.dtype() == DType::kString || t.dtype() == DType::kVariant;
-                      copies.push_back(stays ? t : t.to(device));
-                    }
-                    return copies;
-                  }),
+                  make_callable(
+                      [device = std::move(device)](std::span<const Tensor> e) {
+                        Element copies;
+                        for (const Tensor& t : e) {
+                          const bool stays =
+                              t.dtype() == DType::kString || t.dtype() == DType::kVariant;
+                          copies.push_back(stays ? t : t.to(device));
+                        }
+                        return copies;
+                      },
+                      false),
                   {0, true, std::move(components)});
 }
 

@@ -4,6 +4,7 @@
 
 #include "data/parallel_map.h"
 #include "data/stages.h"
+#include "tandem/device.h"
 
 namespace tandem::data {
 
@@ -19,17 +20,23 @@ class MapStage final : public Stage {
   int64_t cardinality() const override { return input_->cardinality(); }
 
   std::unique_ptr<Cursor> open(const Context& context) const override {
-    if (options_.num_parallel_calls != 0) {
+    // Calls whose effects depend on their order run in it, and no further than they are
+    // asked for, where every run has to be the same.
+    const bool determinism = config::op_determinism_enabled();
+    const bool beside =
+        context.sharing == Context::Sharing::kBeside && function_->random();
+    const bool in_turn = determinism && (beside || function_->ordered());
+    if (options_.num_parallel_calls != 0 && !in_turn) {
       return open_parallel_map(context, *input_, function_,
                                resolve_parallelism(options_.num_parallel_calls),
-                               options_.deterministic);
+                               options_.deterministic || determinism);
     }
     struct Mapping final : Cursor {
       Mapping(const Context& c, std::unique_ptr<Cursor> from, FunctionPtr f)
           : Cursor(c, "Map"), input(std::move(from)), function(std::move(f)) {}
       bool advance(Element& out) override {
         if (!input->next(given)) return false;
-        out = (*function)(given);
+        out = (*function)(given, *context().draws);
         return true;
       }
       const std::unique_ptr<Cursor> input;
@@ -68,7 +75,9 @@ class FilterStage final : public Stage {
             stop(s) {}
       bool advance(Element& out) override {
         while (input->next(out)) {
-          if (truth_of((*predicate)(out), stop ? "take_while" : "filter")) return true;
+          if (truth_of((*predicate)(out, *context().draws),
+                       stop ? "take_while" : "filter"))
+            return true;
           if (stop) return false;
         }
         return false;
@@ -115,7 +124,7 @@ class ScanStage final : public Stage {
             function(std::move(f)) {}
       bool advance(Element& out) override {
         if (!input->next(given)) return false;
-        Element results = (*function)(with_state(state, given));
+        Element results = (*function)(with_state(state, given), *context().draws);
         const auto middle = results.begin() + static_cast<std::ptrdiff_t>(state.size());
         out.assign(middle, results.end());
         state.assign(results.begin(), middle);
@@ -167,9 +176,12 @@ StagePtr make_scan(StagePtr input, Element state, FunctionPtr function,
 
 void reduce(const Stage& input, const std::shared_ptr<Cancellation>& cancellation,
             Element& state, const UserFunction& function) {
-  const std::unique_ptr<Cursor> cursor = input.open({cancellation});
+  const Context context{cancellation};
+  const std::unique_ptr<Cursor> cursor = input.open(context);
   Element element;
-  while (cursor->next(element)) state = function(with_state(state, element));
+  while (cursor->next(element)) {
+    state = function(with_state(state, element), *context.draws);
+  }
 }
 
 }  // namespace tandem::data

@@ -11,15 +11,16 @@ namespace tandem::data {
 
 namespace {
 
-// Slots are in the order of inputs. A worker takes an input and its slot under one lock,
-// so that the order does not depend on which worker is faster.
+// Slots are in the order of inputs. A worker takes an input, its slot and the random
+// numbers of its call under one lock, so that neither order nor numbers depend on which
+// worker is faster.
 class ParallelMap final : public Cursor {
  public:
   ParallelMap(const Context& context, const Stage& input, FunctionPtr function,
               int64_t workers, bool deterministic)
       : Cursor(context, "ParallelMap"),
         cancellation_(context.cancellation->child()),
-        input_(input.open({cancellation_, context.log})),
+        input_(input.open(context.with(cancellation_))),
         function_(std::move(function)),
         workers_(workers),
         deterministic_(deterministic),
@@ -27,11 +28,13 @@ class ParallelMap final : public Cursor {
   ~ParallelMap() override {
     cancellation_->cancel();
     threads_.clear();  // joins
+    give_back();
   }
 
  private:
   struct Slot {
     Element element;
+    Draws draws;
     std::exception_ptr error;
     bool done = false;
   };
@@ -88,7 +91,7 @@ class ParallelMap final : public Cursor {
 
   void compute(Slot& slot, const Element& given) {
     try {
-      slot.element = (*function_)(given);
+      slot.element = (*function_)(given, slot.draws);
     } catch (...) {
       slot.error = std::current_exception();
     }
@@ -108,18 +111,30 @@ class ParallelMap final : public Cursor {
     bool more = true;
     try {
       more = input_->next(given);
+      if (more) slot->draws = function_->begin(given, *context().draws);
     } catch (...) {
       cancellation_->check();
       slot->error = std::current_exception();
     }
     const std::lock_guard lock(mutex_);
     if (more) {
+      if (!slot->draws.empty()) last_ = slot->draws;
       slots_.push_back(slot);
       return slot;
     }
     ended_ = true;
     wake_all_locked();
     return nullptr;
+  }
+
+  // The workers are gone. Calls that were begun and whose results nobody has read: who
+  // draws next in this pass, a repetition for one, draws what they did.
+  void give_back() {
+    for (const SlotPtr& slot : slots_) {
+      if (slot->draws.empty()) continue;
+      function_->give_back(slot->draws, last_, *context().draws);
+      return;
+    }
   }
 
   void wake_all() {
@@ -142,6 +157,7 @@ class ParallelMap final : public Cursor {
   std::condition_variable changed_;  // a result is there, or the end
   std::condition_variable room_;     // a slot has become free
   std::deque<SlotPtr> slots_;        // guarded by mutex_
+  Draws last_;                       // guarded by mutex_: the newest call's
   bool ended_ = false;               // guarded by mutex_: the input has
   Cancellation::Registration wake_;
   std::vector<std::jthread> threads_;

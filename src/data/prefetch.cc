@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "data/element_function.h"
 #include "data/stages.h"
 #include "data/worker_thread.h"
+#include "tandem/device.h"
 
 namespace tandem::data {
 
@@ -37,7 +39,7 @@ class Ahead final : public Cursor {
         std::shared_ptr<Turns> turns)
       : Cursor(context, "Prefetch"),
         cancellation_(context.cancellation->child()),
-        input_(input.open({cancellation_, context.log})),
+        input_(input.open(context.with(cancellation_))),
         size_(size),
         turns_(std::move(turns)),
         wake_(cancellation_, [this] { wake_all(); }) {}
@@ -140,7 +142,11 @@ class PrefetchStage final : public Stage {
       : Stage("Prefetch", input->components()), input_(std::move(input)), size_(size) {}
   int64_t cardinality() const override { return input_->cardinality(); }
   std::unique_ptr<Cursor> open(const Context& context) const override {
-    if (size_ == 0) return input_->open(context);
+    // How far it had come when it is given up must not show in what is drawn next.
+    const bool in_turn = context.sharing != Context::Sharing::kNone &&
+                         config::op_determinism_enabled() &&
+                         draws_random_numbers(*input_);
+    if (size_ == 0 || in_turn) return input_->open(context);
     return open_ahead(context, *input_, size_ < 0 ? kAutoBuffer : size_, nullptr);
   }
   StagePtr substitute(const Substitution& s) const override {

@@ -3,6 +3,7 @@
 // means deriving from both in a file of its own; stages.h lists the makers.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "data/cancellation.h"
+#include "data/pass_draws.h"
 #include "data/pass_log.h"
 #include "data/row_cursor.h"
 #include "tandem/data.h"
@@ -20,6 +22,21 @@ namespace tandem::data {
 struct Context {
   std::shared_ptr<Cancellation> cancellation;
   std::shared_ptr<PassLog> log = nullptr;  // null: nobody asks
+  std::shared_ptr<PassDraws> draws = std::make_shared<PassDraws>();
+  /// Who else draws from the sequences of the cursor's functions in this pass: nobody,
+  /// the cursors that are opened after it, or others beside it. Programs whose runs have
+  /// to be the same work ahead only as far as that leaves the order of draws alone.
+  enum class Sharing { kNone, kAfter, kBeside } sharing = Sharing::kNone;
+
+  Context shared(Sharing with_whom) const {
+    Context c = *this;
+    c.sharing = std::max(sharing, with_whom);
+    return c;
+  }
+  /// The same for cursors that end by themselves.
+  Context with(std::shared_ptr<Cancellation> other) const {
+    return {std::move(other), log, draws, sharing};
+  }
 };
 
 class Cursor {

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "ops/random_seed.h"
 #include "tandem/ops/random.h"
 
 namespace tandem {
@@ -20,6 +21,19 @@ random::KeyCounter draw_for(const std::string& op, int64_t seed, const Tensor& l
 
 /// The same in a traced function, for a number that is a tensor (int64, scalar).
 random::KeyCounter draw_traced(int64_t seed, const Tensor& blocks);
+
+/// How many draws this thread has traced.
+int64_t traced_draws();
+
+/// Where the sequence of a traced draw starts. `seeded`: a seed decided it; else it is
+/// anywhere.
+struct SequenceStart {
+  RandomState state;
+  bool seeded = false;
+};
+SequenceStart sequence_start(const Tensor& sequence);
+/// Whether a variable is the hidden one of a traced draw.
+bool is_sequence(const Tensor& handle);
 
 /// tf.random.set_seed for functions traced before: their sequences start over.
 void restart_traced_sequences();

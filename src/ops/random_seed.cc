@@ -146,6 +146,18 @@ RandomState traced_random_state(int64_t seed) {
   return seed >= 0 ? start_of(kDefaultGraphSeed, seed) : random_start(s);
 }
 
+bool is_seeded(int64_t seed) {
+  Seeds& s = seeds();
+  std::lock_guard lock(s.mutex);
+  return seed >= 0 || s.global;
+}
+
+RandomState unseeded_random_state() {
+  Seeds& s = seeds();
+  std::lock_guard lock(s.mutex);
+  return random_start(s);
+}
+
 RandomState next_random_state(const std::string& op, int64_t seed, uint64_t blocks) {
   Seeds& s = seeds();
   std::lock_guard lock(s.mutex);

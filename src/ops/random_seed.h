@@ -21,6 +21,10 @@ RandomState next_random_state(const std::string& op, int64_t seed, uint64_t bloc
 /// Where the sequence of an op in a traced function starts. Ops without a seed are
 /// numbered within their trace.
 RandomState traced_random_state(int64_t seed);
+/// Whether a seed, its own or the global one, decides where the sequence of an op starts.
+bool is_seeded(int64_t seed);
+/// A start that no seed decides.
+RandomState unseeded_random_state();
 /// Set by the graph layer: gives the number of the next such op of the thread's trace.
 void set_trace_op_numbers(int64_t (*next)());
 

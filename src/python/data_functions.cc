@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "ops/random_draw.h"
 #include "python/casters.h"
 #include "python/data.h"
 #include "python/errors.h"
@@ -40,6 +41,7 @@ void enter_element_function(nb::handle self) {
       if (recording()) record_op(op, attrs, inputs, outputs);
     };
     g.tracer = std::make_unique<Tracer>(*g.graph, listen, current_tracer());
+    g.draws = traced_draws();
   }
   g.entered.push_back({std::make_unique<HideListeners>(),
                        std::make_unique<EmitterScope>(g.tracer.get()), t_graph});
@@ -70,6 +72,8 @@ PyUserFunction finish_element_function(PyGraph& g, nb::list results,
   }
   std::vector<Tensor> captures;
   for (const Tracer::Capture& c : g.tracer->captures()) {
+    // What the function draws belongs to it, wherever it is made.
+    if (is_sequence(c.tensor)) continue;
     if (c.tensor.dtype() == DType::kResource) {
       raise(PyExc_NotImplementedError,
             "A function of a dataset that is made inside a tf.function uses a variable; "
@@ -81,7 +85,7 @@ PyUserFunction finish_element_function(PyGraph& g, nb::list results,
   g.finished = true;
   return {data::make_traced_function(
       std::make_shared<CompiledFunction>(GraphPtr(g.graph), GraphFunctionOptions{}),
-      std::move(captures), std::move(made), what)};
+      std::move(captures), std::move(made), what, traced_draws() != g.draws)};
 }
 
 // `make()` gives an iterator over flat lists.
