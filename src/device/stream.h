@@ -61,6 +61,9 @@ class Stream {
   /// it at once on the caller to enqueue native work; the CPU's stream runs it to the end
   /// at once.
   virtual TimePoint submit(StreamTask task) = 0;
+  /// Waits while the queue is all but full. This can be interrupted (base/interrupt.h),
+  /// so it comes before an op begins; submit() waits for the rest, which is short.
+  virtual void make_room() {}
   /// Records the work of `task` to launch it again and again; null where the stream
   /// cannot. A native stream calls `task` now, with the stream in capture mode, and
   /// replays what it enqueued, addresses included; a host-executed stream keeps the task

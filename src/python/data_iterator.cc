@@ -1,9 +1,12 @@
 // Iterators over datasets. The interpreter lock is released while an element is waited
 // for, and Ctrl-C is looked for meanwhile. When the interpreter ends, iterators that are
 // still there are taken down while their functions can still run.
+#include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include <nanobind/stl/vector.h>
 
@@ -13,6 +16,7 @@
 #include "graph/trace.h"
 #include "python/casters.h"
 #include "python/data.h"
+#include "python/ending.h"
 #include "python/errors.h"
 #include "python/interrupt.h"
 #include "train/batch_source.h"
@@ -20,6 +24,12 @@
 namespace tandem::python {
 
 namespace {
+
+// One pass; outlives its object when the interpreter ends while it is busy.
+struct Pass {
+  std::mutex mutex;
+  std::unique_ptr<data::Iterator> iterator;  // replaced with the mutex held
+};
 
 class PyIterator;
 std::mutex g_live_mutex;
@@ -52,21 +62,28 @@ class PyIterator final : public train::BatchSource {
       const std::lock_guard lock(g_live_mutex);
       g_live.erase(this);
     }
-    iterator_.reset();
+    if (!is_ending()) {
+      pass_->iterator.reset();
+    } else if (pass_->iterator) {
+      // A worker that wants the interpreter's lock now never ends.
+      pass_->iterator->cancel();
+      static_cast<void>(new std::shared_ptr<Pass>(pass_));
+      end_without_statics();
+    }
   }
 
   // Without the interpreter lock.
   bool next(data::Element& element) override {
-    const std::lock_guard lock(mutex_);
-    if (!iterator_) throw CancelledError("Iterator was cancelled.");
-    const bool more = interruptible([&] { return iterator_->next(element); });
+    const std::lock_guard lock(pass_->mutex);
+    if (!pass_->iterator) throw CancelledError("Iterator was cancelled.");
+    const bool more = interruptible([&] { return pass_->iterator->next(element); });
     position_ += more;
     return more;
   }
   /// How many elements have been taken, then the seeds that shuffles drew.
   std::vector<int64_t> state() {
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(pass_->mutex);
     std::vector<int64_t> state = {position_};
     for (const auto& [first, second] : log_->drawn()) {
       state.push_back(first);
@@ -79,18 +96,18 @@ class PyIterator final : public train::BatchSource {
   void restore(const std::vector<int64_t>& state) {
     if (state.empty()) raise(PyExc_ValueError, "The state of an iterator is not empty.");
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(pass_->mutex);
     std::vector<data::PassLog::Pair> seeds;
     for (size_t i = 1; i + 1 < state.size(); i += 2) {
       seeds.emplace_back(state[i], state[i + 1]);
     }
-    iterator_.reset();
+    pass_->iterator.reset();
     begin(std::move(seeds));
     const int64_t position = state[0];
     position_ = 0;
     data::Element element;
     interruptible([&] {
-      while (position_ < position && iterator_->next(element)) ++position_;
+      while (position_ < position && pass_->iterator->next(element)) ++position_;
     });
   }
   /// A tuple of tensors; None at the end.
@@ -105,28 +122,65 @@ class PyIterator final : public train::BatchSource {
     return from_element(element);
   }
   void cancel() {
-    if (iterator_) iterator_->cancel();
+    if (pass_->iterator) pass_->iterator->cancel();
   }
-  // Without the interpreter lock.
-  void take_down() {
-    iterator_->cancel();
-    const std::lock_guard lock(mutex_);
-    iterator_.reset();
+  /// Its threads have ended when it returns; there are no more elements.
+  void close() {
+    const nb::gil_scoped_release unlocked;
+    cancel();
+    const std::lock_guard lock(pass_->mutex);
+    pass_->iterator.reset();
   }
+  const std::shared_ptr<Pass>& pass() const { return pass_; }
 
  private:
   void begin(std::vector<data::PassLog::Pair> seeds) {
     log_ = std::make_shared<data::PassLog>(std::move(seeds));
     const data::PassLogScope scope(log_);
-    iterator_ = std::make_unique<data::Iterator>(dataset_);
+    pass_->iterator = std::make_unique<data::Iterator>(dataset_);
   }
 
   const data::Dataset dataset_;
   std::shared_ptr<data::PassLog> log_;
-  std::mutex mutex_;
-  std::unique_ptr<data::Iterator> iterator_;  // with position_ guarded by mutex_
-  int64_t position_ = 0;
+  const std::shared_ptr<Pass> pass_ = std::make_shared<Pass>();
+  int64_t position_ = 0;  // guarded by the pass's mutex
 };
+
+// Takes all passes down. A thread that is in Python code which does not return (a
+// generator that waits for something) is left behind after a while.
+void shut_down() {
+  const nb::gil_scoped_release unlocked;
+  struct Waiting {
+    std::mutex mutex;
+    std::condition_variable down;
+    bool all = false;  // guarded by mutex
+  };
+  const auto waiting = std::make_shared<Waiting>();
+  std::vector<std::shared_ptr<Pass>> passes;
+  {
+    const std::lock_guard lock(g_live_mutex);
+    for (PyIterator* iterator : g_live) {
+      iterator->cancel();
+      passes.push_back(iterator->pass());
+    }
+    g_live.clear();
+  }
+  if (passes.empty()) return;
+  std::thread([passes = std::move(passes), waiting] {
+    for (const auto& pass : passes) {
+      const std::lock_guard lock(pass->mutex);
+      pass->iterator.reset();
+    }
+    const std::lock_guard lock(waiting->mutex);
+    waiting->all = true;
+    waiting->down.notify_all();
+  }).detach();
+  constexpr std::chrono::seconds kPatience(1);
+  std::unique_lock lock(waiting->mutex);
+  if (!waiting->down.wait_for(lock, kPatience, [&] { return waiting->all; })) {
+    end_without_statics();
+  }
+}
 
 // For traced functions, which run without the interpreter lock. The tensor keeps the
 // Python object alive.
@@ -164,14 +218,10 @@ void bind_data_iterator(nb::module_& data) {
       .def("restore", &PyIterator::restore, nb::arg("state"))
       .def("next", &PyIterator::next_element, "A tuple of tensors; None at the end.")
       .def("tensor", as_tensor, "The iterator as a value of traced functions.")
+      .def("close", &PyIterator::close, "Ends the pass and its threads.")
       .def("cancel", &PyIterator::cancel);
   data.def("reduce", reduce, nb::arg("dataset"), nb::arg("state"), nb::arg("function"));
-  data.def("shutdown", [] {
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(g_live_mutex);
-    for (PyIterator* iterator : g_live) iterator->take_down();
-    g_live.clear();
-  });
+  data.def("shutdown", shut_down);
 }
 
 }  // namespace tandem::python

@@ -7,6 +7,7 @@
 #include "python/dtypes.h"
 #include "python/errors.h"
 #include "python/execute.h"
+#include "python/interrupt.h"
 #include "python/numpy_api.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
@@ -216,7 +217,7 @@ PyObject* iterate(PyObject* o) {
     std::vector<Tensor> rows;
     if (t.dim(0) > 0) {
       const TensorArg args[] = {t};
-      const nb::gil_scoped_release unlocked;
+      const Interruptible unlocked;
       current_emitter().emit(unpack, default_attrs(unpack), args, rows);
     }
     const nb::object list = nb::steal(PyList_New(static_cast<Py_ssize_t>(rows.size())));

@@ -8,6 +8,7 @@
 #include "python/convert.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/interrupt.h"
 #include "python/operators.h"
 #include "python/tensor_object.h"
 #include "tensor/variable_impl.h"
@@ -52,7 +53,7 @@ void update(const PyVariable& v, const std::string& op_name, nb::args values) {
   }
   std::vector<TensorArg> args(tensors.begin(), tensors.end());
   std::vector<Tensor> none;
-  const nb::gil_scoped_release unlocked;
+  const Interruptible unlocked;
   current_emitter().emit(op, default_attrs(op), args, none);
 }
 

@@ -134,7 +134,7 @@ void Buffer::add_use(TimePoint point) {
         return;
       }
     }
-    x.uses[0].host_wait();
+    wait_until_passed(x.uses[0]);  // who submitted the work must not be interrupted here
     x.uses[0] = point;
     return;
   }

@@ -55,6 +55,7 @@ Tensor copy_to_device(const Tensor& tensor, Device& target) {
   }
   const size_t bytes = from->bytes();
   Stream* stream = target.is_host() ? nullptr : &target.copy_in();
+  copying_stream(target, *from->device).make_room();
   const MemoryNote note{
       from->device->is_host() ? "copy from the host" : "copy from another device",
       nullptr, from->dtype, &from->shape};

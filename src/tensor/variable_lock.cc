@@ -10,15 +10,24 @@
 
 namespace tandem {
 
+namespace {
+// Guards the members of all locks.
+std::mutex& members_mutex() {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+}  // namespace
+
 VariableLockPtr::VariableLockPtr(VariableImpl* owner)
     : owner_(owner), lock_(new VariableLock) {
   get()->members.push_back(owner);
 }
 
+// Calls that hold the lock use others of its variables: they are not waited for.
 VariableLockPtr::~VariableLockPtr() {
   VariableLock* lock;
   {
-    const VariableHold hold(*owner_);
+    const std::lock_guard guard(members_mutex());
     lock = get();
     std::erase(lock->members, owner_);
     if (!lock->members.empty()) lock = nullptr;
@@ -103,6 +112,7 @@ void join_variable_locks(std::span<VariableImpl* const> variables) {
     } else if (!has_second) {
       second.lock();
     }
+    const std::lock_guard members(members_mutex());
     for (VariableImpl* member : from->members) {
       member->lock.lock_.store(to, std::memory_order_release);
       to->members.push_back(member);

@@ -20,7 +20,7 @@ struct VariableLock {
   /// no value was replaced or moved and no read handed out.
   std::atomic<uint64_t> holds{0};
   SharedLock mutex;
-  std::vector<VariableImpl*> members;  // guarded by mutex
+  std::vector<VariableImpl*> members;  // guarded by one mutex for all
 };
 
 /// A variable's place for its lock.

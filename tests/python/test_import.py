@@ -28,6 +28,7 @@ OWN = {
     "tandem._load",
     "tandem._namespaces",
     "tandem.tensorflow_names",
+    "tandem._loading",
     "tandem._processor",
     "tandem.framework",
     "tandem.framework.dtypes",

@@ -1,5 +1,6 @@
 #include "device/emulated/emulated_stream.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -72,6 +73,24 @@ TimePoint EmulatedStream::submit(StreamTask task) { return push({std::move(task)
 void EmulatedStream::wait(TimePoint point) {
   if (point.stream == this || point.passed()) return;
   push({{}, point});
+}
+
+// Ahead of an op, whose own tasks then find a place: between them it is not interrupted.
+void EmulatedStream::make_room() {
+  if (running_stream == this || left_behind()) return;
+  const size_t full = options_.capacity - std::min(options_.capacity - 1, kOfOneOp);
+  const auto room = [&] { return stopping_ || queue_.size() < full; };
+  std::unique_lock lock(mutex_);
+  while (!room()) {
+    if (!InterruptScope::listens()) {
+      space_.wait(lock, room);
+      continue;
+    }
+    space_.wait_for(lock, std::chrono::nanoseconds(InterruptScope::kPeriodNs), room);
+    lock.unlock();
+    poll_interrupt_now();
+    lock.lock();
+  }
 }
 
 TimePoint EmulatedStream::push(Item item) {
@@ -192,11 +211,14 @@ void EmulatedStream::shutdown() {
   space_.notify_all();
   std::lock_guard lock(join_mutex_);
   if (!thread_.joinable()) return;
+  give_up_late();
   thread_.join();
   const std::exception_ptr error = take_error();
   if (!error) return;
   try {
     std::rethrow_exception(error);
+  } catch (const CancelledError&) {
+    // A loop that was ended above.
   } catch (const std::exception& e) {
     // The log may be gone by now.
     std::fprintf(
@@ -204,6 +226,23 @@ void EmulatedStream::shutdown() {
         "tandem: %s: an error that nobody waited for: %s. Call synchronize(), or set "
         "TANDEM_SYNC=1 to see it where it arises.\n",
         lane().c_str(), e.what());
+  }
+}
+
+// What takes long now is for nobody: the process would only end later.
+void EmulatedStream::give_up_late() {
+  constexpr std::chrono::seconds kPatience(1);
+  std::deque<Item> dropped;
+  {
+    std::unique_lock lock(mutex_);
+    ++waiters_;
+    const bool over = done_.wait_for(lock, kPatience, [&] {
+      return completed_.load(std::memory_order_relaxed) == submitted_;
+    });
+    --waiters_;
+    if (over) return;
+    dropped.swap(queue_);
+    ++end_loops_;
   }
 }
 
@@ -219,11 +258,15 @@ void EmulatedStream::run() {
   std::unique_lock lock(mutex_);
   while (true) {
     work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
+    if (queue_.empty()) {
+      completed_.store(submitted_, std::memory_order_release);  // with what was dropped
+      done_.notify_all();
+      return;
+    }
     Item item = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    space_.notify_one();
+    space_.notify_all();
     run_item(std::move(item));  // what the task held is gone before its point has passed
     lock.lock();
     completed_.store(completed_.load(std::memory_order_relaxed) + 1,

@@ -34,6 +34,7 @@ class EmulatedStream final : public Stream {
   /// Throws CancelledError after shutdown(), also when it was waiting for room, and
   /// UnavailableError in a forked process.
   TimePoint submit(StreamTask task) override;
+  void make_room() override;
   std::unique_ptr<Captured> capture(
       std::function<void(const StreamContext&)> task) override;
   void wait(TimePoint point) override;
@@ -48,10 +49,12 @@ class EmulatedStream final : public Stream {
   /// Says that loops in its captured work are to end.
   const std::atomic<int32_t>& loops_end() const { return end_loops_; }
 
-  /// Takes no more work, finishes what is queued, and joins the thread.
+  /// Takes no more work, finishes what is queued as far as it takes a second, drops the
+  /// rest, and joins the thread.
   void shutdown();
 
  private:
+  static constexpr size_t kOfOneOp = 16;  // pieces of work, at most a few more
   /// A task, or a wait for a point of another stream.
   struct Item {
     StreamTask task;
@@ -65,6 +68,7 @@ class EmulatedStream final : public Stream {
   bool wait_within(uint64_t sequence, std::chrono::nanoseconds most);
   void wait_or_interrupt(uint64_t sequence);
   void forget_interrupt();
+  void give_up_late();
   void run();
   void run_item(Item item);
 

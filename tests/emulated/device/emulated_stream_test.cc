@@ -1,12 +1,15 @@
 #include "device/emulated/emulated_stream.h"
 
+#include <chrono>
 #include <future>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "base/recorder.h"
 #include "support/alone.h"
 #include "tandem/error.h"
@@ -221,6 +224,37 @@ TEST(EmulatedStream, ShutdownWakesABlockedSubmitter) {
   gate.open();
   stopper.join();
   blocked.join();
+}
+
+TEST(EmulatedStream, WaitingForRoomIsInterrupted) {
+  EmulatedStream stream(named("s", 1));
+  Gate gate;
+  stream.submit(gate.task());
+  gate.wait_until_entered();
+  stream.submit([](const StreamContext&) {});
+  struct Interrupted {};
+  {
+    const InterruptScope scope([](void*) { throw Interrupted(); });
+    EXPECT_THROW(stream.make_room(), Interrupted);
+  }
+  gate.open();
+  stream.make_room();  // nobody listens: it waits
+  stream.submit([](const StreamContext&) {}).host_wait();
+}
+
+TEST(EmulatedStream, ShutdownDropsWhatTakesTooLong) {
+  EmulatedStream stream(named("s"));
+  std::atomic<int> ran{0};
+  for (int i = 0; i < 100; ++i) {
+    stream.submit([&](const StreamContext&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(400));
+      ++ran;
+    });
+  }
+  const TimePoint last = stream.now();
+  stream.shutdown();
+  EXPECT_LT(ran, 100);
+  EXPECT_TRUE(last.passed());
 }
 
 TEST(EmulatedStream, WhatATaskHoldsIsGoneWhenItHasPassed) {
