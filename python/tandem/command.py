@@ -57,6 +57,7 @@ def run(arguments):
     import tandem
 
     tandem.install_as_tensorflow()
+    serve_children()
     sys.argv = [options.script, *options.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
     start = time.monotonic()
@@ -70,6 +71,28 @@ def run(arguments):
     if not options.quiet:
         summarize(time.monotonic() - start)
     return status
+
+
+def serve_children():
+    """Processes that multiprocessing starts afresh run the script once more: there, too, its tensorflow is Tandem."""
+    from multiprocessing import spawn
+
+    prepare = spawn.get_preparation_data
+    spawn.get_preparation_data = lambda name: {**prepare(name), "tandem": _InChild()}
+
+
+class _InChild:
+    """Part of what a child is told before it imports the script."""
+
+    def __reduce__(self):
+        return _begin_child, ()
+
+
+def _begin_child():
+    import tandem
+
+    tandem.install_as_tensorflow()
+    serve_children()
 
 
 def run_script(script):

@@ -9,6 +9,7 @@ import importlib
 import sys
 
 from tandem import _core
+from tandem._loading import alone
 
 SOURCE = "tensorflow"
 TARGET = "tandem"
@@ -29,9 +30,14 @@ def target_of(name):
 def import_target(name):
     """The module that stands for a module of TensorFlow."""
     target = target_of(name)
-    if target == "keras" or target.startswith("keras."):
-        importlib.import_module(TARGET + ".keras_loader").load()
-    return importlib.import_module(target)
+    of_keras = target.partition(".")[0] == "keras"
+    loaded = None if of_keras else sys.modules.get(target)
+    if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
+        return loaded
+    with alone():
+        if of_keras:
+            importlib.import_module(TARGET + ".keras_loader").load()
+        return importlib.import_module(target)
 
 
 def _rare_import(name, globals=None, locals=None, fromlist=(), level=0):

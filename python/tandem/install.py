@@ -4,34 +4,45 @@ import importlib.machinery
 import sys
 
 from tandem import import_map
+from tandem._loading import running_a_module
 
 
 class _Loader:
-    """Gives out a module that exists already, and leaves it as it is."""
+    """Gives out the module of Tandem or Keras that stands for a name, and leaves it as it is."""
 
-    def __init__(self, module):
-        self._module = module
-        self._spec = module.__spec__
+    def __init__(self, stands_for):
+        self._stands_for = stands_for
+        self._spec = None
 
     def create_module(self, spec):
-        return self._module
+        with running_a_module():
+            module = import_map.import_target(self._stands_for)
+        self._spec = module.__spec__
+        return module
 
     def exec_module(self, module):
         module.__spec__ = self._spec
+
+
+class _TensorFlowLoader(_Loader):
+    def create_module(self, spec):
+        try:
+            return super().create_module(spec)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                f"No module named '{spec.name}': Tandem serves `tensorflow` in this process and has no such part.",
+                name=spec.name,
+            ) from error
+
+
+# Python asks finders under a lock that every import takes: nothing is imported there.
 
 
 class _Finder:
     def find_spec(self, fullname, path=None, target=None):
         if not import_map.is_mapped(fullname):
             return None
-        try:
-            module = import_map.import_target(fullname)
-        except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(
-                f"No module named '{fullname}': Tandem serves `tensorflow` in this process and has no such part.",
-                name=fullname,
-            ) from error
-        return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
+        return importlib.machinery.ModuleSpec(fullname, _TensorFlowLoader(fullname))
 
 
 class _KerasFinder:
@@ -40,8 +51,8 @@ class _KerasFinder:
     def find_spec(self, fullname, path=None, target=None):
         if fullname != "tandem.keras" and not fullname.startswith("tandem.keras."):
             return None
-        module = import_map.import_target("tensorflow" + fullname.removeprefix("tandem"))
-        return importlib.machinery.ModuleSpec(fullname, _Loader(module), is_package=hasattr(module, "__path__"))
+        stands_for = "tensorflow" + fullname.removeprefix("tandem")
+        return importlib.machinery.ModuleSpec(fullname, _Loader(stands_for))
 
 
 _FINDER = _Finder()
