@@ -141,3 +141,12 @@ def test_a_stored_graph_calls_no_python_function(tmp_path):
     with pytest.raises(tf.errors.FailedPreconditionError, match="callback is not found"):
         loaded.call(tf.constant([1.0, 2.0]))
     assert len(called) == before
+
+
+def test_a_tail_of_the_normal_distribution_far_out():
+    """Rejection would go on for ever: all numbers lie at the bound that is nearer."""
+    state = [i(1, dtype=np.uint64), i(1, 2, dtype=np.uint64)]
+    for low in (1e9, 1e100, 1e200, 1e300):
+        parameters = [np.array([v]) for v in (0.0, 1.0, low, 2 * low)]
+        drawn = execute("StatelessParameterizedTruncatedNormalV2", i(1), *state, *parameters).numpy()
+        assert low <= drawn[0] <= low * (1 + 1e-6)

@@ -87,7 +87,7 @@ struct QrKernel {
 struct SvdPlan : MatrixBatch {
   int64_t least = 0, u_columns = 0, v_columns = 0;
   char job = 'S';
-  size_t matrix = 0, left = 0, work = 0, rwork = 0, iwork = 0;
+  size_t matrix = 0, left = 0, right = 0, work = 0, rwork = 0, iwork = 0;
   Int work_size = 1;
 };
 
@@ -104,6 +104,7 @@ struct SvdKernel {
     if (p.least == 0) return p;
     p.matrix = p.reserve<T>(p.rows * p.columns);
     p.left = p.reserve<T>(p.job == 'N' ? 1 : p.columns * p.v_columns);
+    p.right = p.reserve<T>(kIsComplex<T> && p.job != 'N' ? p.rows * p.u_columns : 0);
     const int64_t k = p.least, large = std::max(p.rows, p.columns);
     p.rwork = p.reserve<Real<T>>(
         kIsComplex<T>
@@ -158,8 +159,11 @@ struct SvdKernel {
           T* a = reinterpret_cast<T*>(scratch + p.matrix);
           T* left = reinterpret_cast<T*>(scratch + p.left);
           std::copy_n(from, m * n, a);
+          // Complex matrices are read past their end (lapack.h).
+          const bool aside = kIsComplex<T> && p.job != 'N';
+          T* right = aside ? reinterpret_cast<T*>(scratch + p.right) : u;
           const Int info =
-              lapack::gesdd(p.job, narrow(n), narrow(m), a, s, left, narrow(n), u,
+              lapack::gesdd(p.job, narrow(n), narrow(m), a, s, left, narrow(n), right,
                             narrow(std::max<int64_t>(1, p.u_columns)),
                             reinterpret_cast<T*>(scratch + p.work), p.work_size,
                             reinterpret_cast<Real<T>*>(scratch + p.rwork),
@@ -169,6 +173,7 @@ struct SvdKernel {
                 "Svd: the decomposition of matrix " + std::to_string(i) +
                 " did not converge. The input might not be valid.");
           }
+          if (aside) std::copy_n(right, m * p.u_columns, u);
           if (p.job != 'N') transpose_matrix(left, p.v_columns, n, v, true);
         });
   }

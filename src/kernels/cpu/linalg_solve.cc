@@ -74,6 +74,7 @@ struct Inverse {
     static_cast<MatrixBatch&>(p) = matrix_batch(s, 0);
     p.adjoint = s.attrs.as<linalg::AdjointAttrs>().adjoint;
     p.pivots = p.reserve<lapack::Int>(p.rows);
+    p.matrix = p.reserve<T>(kIsComplex<T> ? p.rows * p.rows : 0);
     T answer{};
     if (p.rows > 0) lapack::getri(lapack::narrow(p.rows), &answer, nullptr, &answer, -1);
     p.work_size = lapack::queried(answer);
@@ -87,7 +88,9 @@ struct Inverse {
     if (n == 0) return;
     for_each_matrix(p, 2 * cube(n), args.workspace, [&](int64_t i, std::byte* scratch) {
       const T* from = args.in<T>(0) + i * n * n;
-      T* a = args.out<T>() + i * n * n;
+      T* out = args.out<T>() + i * n * n;
+      // Complex matrices are read past their end (lapack.h).
+      T* a = kIsComplex<T> ? reinterpret_cast<T*>(scratch + p.matrix) : out;
       auto* pivots = reinterpret_cast<lapack::Int*>(scratch + p.pivots);
       if (p.adjoint) {
         transpose_matrix(from, n, n, a, true);
@@ -97,6 +100,7 @@ struct Inverse {
       factor("MatrixInverse: Input is not invertible.", n, a, pivots, i);
       lapack::getri(lapack::narrow(n), a, pivots, reinterpret_cast<T*>(scratch + p.work),
                     p.work_size);
+      if (a != out) std::copy_n(a, n * n, out);
     });
   }
 };

@@ -109,6 +109,9 @@ double bounded_normal(double low, double high, Uniforms& next) {
       if (z >= low && z <= high) return z;
     }
   }
+  // Far out the density is an exponential's to the last bit, and squares that differ by
+  // less than they are rounded would never be accepted.
+  if (low > 1e8) return std::min(low - std::log(next.positive()) / low, high);
   const double rate = (low + std::sqrt(low * low + 4)) / 2;
   if (low > 0 && (high - low) * rate > 1) {
     while (true) {

@@ -152,8 +152,13 @@ inline double upper_normal(double low, double high, Uniforms& draw) {
       if (z >= low && z <= high) return z;
     }
   }
+  // Far out the density is an exponential's to the last bit, and squares that differ by
+  // less than they are rounded would never be accepted.
+  if (low > 1e8) {
+    const double z = low - log(draw.positive()) / low;
+    return z < high ? z : high;
+  }
   const double rate = (low + sqrt(low * low + 4)) / 2;
-  if (!isfinite(rate)) return low;  // nothing above it would ever be accepted
   if (low > 0 && (high - low) * rate > 1) {
     for (;;) {
       const double z = low - log(draw.positive()) / rate, off = z - rate;
