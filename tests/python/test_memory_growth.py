@@ -69,3 +69,39 @@ def test_a_trace_that_is_called_stays():
         f(tf.ones([1]))
         f(tf.ones([n]))
     assert f.experimental_get_tracing_count() == 199
+
+
+def test_a_step_is_traced_for_kinds_of_batches_not_for_sizes():
+    assert tf.keras.layers  # Keras is loaded first
+    from tandem.keras_backend.step import StepFunction
+
+    step = StepFunction(lambda data: {"sum": tf.reduce_sum(data[0])})
+    for n in range(1, 12):
+        # Batches of two ranks by turns.
+        for x in (tf.ones([n]), tf.ones([n, n])):
+            assert float(step(iter([(x,)]))["sum"]) == float(tf.size(x))
+    assert sum(len(traces) for traces in step._traces.values()) == 4
+
+
+def test_tables_fit_a_small_device(run_python):
+    """Three tables of 2.5 MB, with Adam, and what updates them; ids differ from batch to batch."""
+    status, out, err = run_python(
+        """
+        import numpy as np
+        import tandem as tf
+
+        keras, layers = tf.keras, tf.keras.layers
+        inputs = [keras.Input((), dtype="int32") for _ in range(3)]
+        h = layers.Concatenate()([layers.Embedding(20000, 32)(x) for x in inputs])
+        model = keras.Model(inputs, layers.Dense(1)(h))
+        model.compile("adam", "mse")
+        ids = [np.random.randint(0, 20000, 40 * 32).astype("int32") for _ in inputs]
+        model.fit(ids, np.random.rand(40 * 32), batch_size=32, epochs=2, verbose=0)
+        model.fit(ids, np.random.rand(40 * 32), batch_size=24, verbose=0)
+        print(tf.config.experimental.get_memory_info("GPU:0")["peak"] >> 20)
+        """,
+        gpus=1,
+        env={"TANDEM_EMULATED_MEMORY_MB": "64"},
+    )
+    assert status == 0, err[-3000:]
+    assert int(out) < 60

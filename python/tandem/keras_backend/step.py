@@ -119,8 +119,8 @@ class StepFunction(EagerStep):
         for trace in reversed(traces):
             if trace.fits(specs, device):
                 return trace
-        if traces and traces[-1].device == device:
-            specs = _generalized(traces[-1].specs, specs) or specs
+        before = [trace.specs for trace in reversed(traces) if trace.device == device]
+        specs = next(filter(None, (_generalized(known, specs) for known in before)), specs)
         traces.append(_Trace(self.step, structure, specs, device, self.last_trace))
         return traces[-1]
 

@@ -94,6 +94,15 @@ TEST(PlanMemory, IsNeverThatOfAnotherCall) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(PlanMemory, IsBoundedByBytesToo) {
+  GraphFunction f(products(), {.max_plan_bytes = 1});
+  for (int64_t n : {20, 30, 20, 40, 20}) {
+    const Tensor x = rows(n);
+    EXPECT_EQ(f.run({&x, 1})[0].item<float>(), static_cast<float>(256 * n));
+    EXPECT_EQ(f.plans(), 1);
+  }
+}
+
 // Calls of two plans by turns, none of which is waited for.
 TEST(PlanMemory, ChangesHandsInTheOrderOfTheDevice) {
   GraphFunction f(products(), {});
