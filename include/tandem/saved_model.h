@@ -40,7 +40,8 @@ class SavedFunction {
 
 class SavedModel {
  public:
-  /// Reads everything. Throws NotFoundError when the folder holds no saved model, and
+  /// Reads everything; of a model that is saved over at the same time, one save or the
+  /// other. Throws NotFoundError when the folder holds no saved model, and
   /// DataLossError when its files are damaged.
   explicit SavedModel(const std::string& folder);
 
@@ -53,6 +54,7 @@ class SavedModel {
 
  private:
   struct State;
+  static std::shared_ptr<const State> load(const std::string& folder);
   std::shared_ptr<const State> state_;
 };
 

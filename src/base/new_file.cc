@@ -143,7 +143,10 @@ size_t remove_abandoned(const std::string& folder) {
        at.increment(error)) {
     if (!at->path().filename().string().starts_with(kAsideMark)) continue;
     const std::string path = at->path().string();
-    const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    // Over a network, a file's lock is given to who may write it.
+    constexpr int kHow = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = open(path.c_str(), O_RDWR | kHow);
+    if (fd < 0) fd = open(path.c_str(), O_RDONLY | kHow);
     if (fd < 0) continue;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
       std::error_code ignored;

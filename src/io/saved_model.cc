@@ -1,9 +1,11 @@
 #include "tandem/saved_model.h"
 
+#include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "io/stored_function.h"
@@ -67,6 +69,18 @@ json read_model(const std::string& folder) {
         path, model.value("version", json()).dump(), kVersion));
   }
   return model;
+}
+
+/// Of loading a model that others save over at the same time.
+constexpr int kMostTries = 8;
+
+/// What tells one description from another: every save makes a new file.
+using Stamp = std::array<int64_t, 4>;
+Stamp stamp_of(const std::string& folder) {
+  struct stat s{};
+  if (stat((folder + "/" + kFile).c_str(), &s) != 0) return {};
+  return {static_cast<int64_t>(s.st_ino), s.st_mtim.tv_sec, s.st_mtim.tv_nsec,
+          s.st_ctim.tv_nsec};
 }
 
 /// Where the files of the save lie in the folder: saves over a model take turns between
@@ -146,7 +160,7 @@ std::map<std::string, Tensor> SavedFunction::call(
   return named;
 }
 
-SavedModel::SavedModel(const std::string& folder) {
+std::shared_ptr<const SavedModel::State> SavedModel::load(const std::string& folder) {
   auto state = std::make_shared<State>();
   const json model = read_model(folder);
   try {
@@ -206,7 +220,23 @@ SavedModel::SavedModel(const std::string& folder) {
     throw DataLossError(
         fmt::format("{}/{} is damaged: a number is too large.", folder, kFile));
   }
-  state_ = std::move(state);
+  return state;
+}
+
+SavedModel::SavedModel(const std::string& folder) {
+  for (int tries = 1; !state_; ++tries) {
+    const Stamp before = stamp_of(folder);
+    const auto is_settled = [&] {
+      return tries == kMostTries || stamp_of(folder) == before;
+    };
+    try {
+      auto state = load(folder);
+      // Its files may have been those of two saves.
+      if (is_settled()) state_ = std::move(state);
+    } catch (const Error&) {
+      if (is_settled()) throw;
+    }
+  }
 }
 
 const std::vector<std::string>& SavedModel::signatures() const { return state_->names; }

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import stat
+import threading
 import warnings
 
 import numpy as np
@@ -314,6 +315,38 @@ def test_a_loaded_model_saved_over_itself(tmp_path):
         again = tf.saved_model.load(folder)
         assert pathlib.Path(again.words.asset_path.numpy().decode()).read_text() == "1"
         assert again.f0(tf.constant(1.0)).numpy() == 2.0
+
+
+def test_a_model_is_loaded_while_it_is_saved_over(tmp_path):
+    folder = tmp_path / "m"
+    tf.saved_model.save(Served(1, 1, tmp_path), folder)
+    done = threading.Event()
+    problems = []
+
+    def save():
+        try:
+            value = 1
+            while not done.is_set():
+                value += 1
+                tf.saved_model.save(Served(value, value % 3, tmp_path), folder)
+        except Exception as error:  # noqa: BLE001
+            problems.append(error)
+
+    saver = threading.Thread(target=save)
+    saver.start()
+    values = set()
+    try:
+        while len(values) < 6 and saver.is_alive():
+            loaded = tf.saved_model.load(folder)
+            value = int(loaded.v.numpy())
+            values.add(value)
+            found = [n for n in range(3) if hasattr(loaded, f"f{n}")]
+            assert value == 1 or found == list(range(value % 3))
+            assert all(getattr(loaded, f"f{n}")(tf.constant(0.5)).numpy() == value + 0.5 for n in found)
+    finally:
+        done.set()
+        saver.join()
+    assert not problems and len(values) == 6
 
 
 def test_names_of_folders(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from tandem import _core
 from tandem.checkpoint.reader import CheckpointReader
 from tandem.framework import composites
 from tandem.framework.concrete_function import ConcreteFunction
-from tandem.framework.errors import DataLossError
+from tandem.framework.errors import DataLossError, OpError
 from tandem.framework.spec import TensorSpec
 from tandem.framework.trackable import AutoTrackable
 from tandem.framework.variable import Variable
@@ -185,11 +185,38 @@ def data_of(folder, model):
     return data
 
 
+_MOST_TRIES = 8  # of loading a model that others save over at the same time
+
+
 def load(export_dir, tags=None, options=None):
     """The saved object: its attributes, and `signatures`."""
     folder = os.fspath(export_dir)
     options = options or LoadOptions()
-    model = read_model(folder)
+    for tries in range(_MOST_TRIES):
+        before = _stamp(folder)
+        problem = root = None
+        try:
+            root = _load(folder, read_model(folder), options)
+        except (OpError, OSError) as error:
+            problem = error
+        # Its files may have been those of two saves.
+        if _stamp(folder) == before or tries == _MOST_TRIES - 1:
+            break
+    if problem is not None:
+        raise problem
+    return root
+
+
+def _stamp(folder):
+    """What tells one description from another: every save makes a new file."""
+    try:
+        about = os.stat(os.path.join(folder, saver.FILE))
+    except OSError:
+        return None
+    return about.st_ino, about.st_mtime_ns, about.st_ctime_ns
+
+
+def _load(folder, model, options):
     with _core.init_scope():
         reader = _Reader(folder, model, options)
         root = reader.object(0)
