@@ -8,6 +8,7 @@
 
 #include "device/runtime.h"
 #include "run/graph_function.h"
+#include "run/readers.h"
 #include "support/traced.h"
 #include "tandem/device.h"
 #include "tandem/tandem.h"
@@ -156,6 +157,36 @@ TEST(PlanMemory, GoesWithTheFunction) {
     EXPECT_GT(used(), before);
   }
   EXPECT_EQ(used(), before);
+}
+
+// Calls of several threads may leave no moment without one.
+TEST(RetiredPlans, GoWhileNewReadersCome) {
+  using Plan = std::shared_ptr<int>;
+  Readers<Plan> readers;
+  std::vector<std::weak_ptr<int>> retired;
+  auto reading = std::make_unique<Readers<Plan>::Reading>(readers);
+  for (int i = 0; i < 20; ++i) {
+    Plan plan = std::make_shared<int>(i);
+    retired.push_back(plan);
+    readers.retire(std::move(plan));
+    // Who reads now may have found it.
+    EXPECT_FALSE(retired.back().expired()) << i;
+    auto next = std::make_unique<Readers<Plan>::Reading>(readers);
+    reading.swap(next);
+  }
+  int alive = 0;
+  for (const auto& plan : retired) alive += !plan.expired();
+  EXPECT_LE(alive, 2);
+  reading.reset();
+  for (const auto& plan : retired) EXPECT_TRUE(plan.expired());
+  // Nobody reads: it goes at once.
+  const std::weak_ptr<int> last = [&] {
+    Plan plan = std::make_shared<int>(0);
+    const std::weak_ptr<int> seen = plan;
+    readers.retire(std::move(plan));
+    return seen;
+  }();
+  EXPECT_TRUE(last.expired());
 }
 
 // The gradient of a lookup asks for the number of ids, not for the ids.
