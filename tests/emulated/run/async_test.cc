@@ -23,6 +23,19 @@ TEST(Async, ALongChainIsReadInOrder) {
   EXPECT_TRUE(y.ready());
 }
 
+// More than a machine word has bits.
+TEST(Async, CallsWithManyInputs) {
+  for (size_t n : {31, 32, 33, 65, 1000}) {
+    std::vector<Tensor> all(n, filled("GPU:0", {8}, 1));
+    const Tensor sum = on("GPU:0", [&] { return add_n(all); });
+    const Tensor rows = on("GPU:0", [&] { return stack(all); });
+    for (Tensor& t : all) t = on("GPU:0", [&] { return t + sum; });
+    EXPECT_EQ(floats(sum), Floats(8, static_cast<float>(n)));
+    EXPECT_EQ(floats(rows), Floats(8 * n, 1));
+    EXPECT_EQ(floats(all.back()), Floats(8, static_cast<float>(n + 1)));
+  }
+}
+
 TEST(Async, EveryStepOfAChainKeepsItsOwnValue) {
   const Tensor x = filled("GPU:0", {8, 8}, 1);
   std::vector<Tensor> steps{x};
