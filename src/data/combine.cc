@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "data/element_function.h"
 #include "data/stages.h"
+#include "tandem/device.h"
 
 namespace tandem::data {
 
@@ -16,10 +18,24 @@ std::vector<StagePtr> substituted(const std::vector<StagePtr>& inputs,
   return result;
 }
 
+// Whether two of them, or one dataset that stands there twice, draw from one sequence.
+bool draw_together(const std::vector<StagePtr>& inputs) {
+  std::vector<const void*> all;
+  for (const StagePtr& input : inputs) {
+    std::vector<const void*> own = random_sources(*input);
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  std::sort(all.begin(), all.end());
+  return std::adjacent_find(all.begin(), all.end()) != all.end();
+}
+
 std::vector<std::unique_ptr<Cursor>> open_all(const std::vector<StagePtr>& inputs,
                                               const Context& c) {
+  const bool beside = config::op_determinism_enabled() && draw_together(inputs);
+  const Context inner = beside ? c.shared(Context::Sharing::kBeside) : c;
   std::vector<std::unique_ptr<Cursor>> result;
-  for (const StagePtr& input : inputs) result.push_back(input->open(c));
+  for (const StagePtr& input : inputs) result.push_back(input->open(inner));
   return result;
 }
 
@@ -109,11 +125,13 @@ class ConcatenateStage final : public Stage {
   std::unique_ptr<Cursor> open(const Context& context) const override {
     struct Concatenating final : Cursor {
       Concatenating(const Context& c, const Stage& a, StagePtr b)
-          : Cursor(c, "Concatenate"), current(a.open(c)), then(std::move(b)) {}
+          : Cursor(c, "Concatenate"),
+            current(a.open(c.shared(Context::Sharing::kAfter))),
+            then(std::move(b)) {}
       bool advance(Element& out) override {
         if (current->next(out)) return true;
         if (!then) return false;
-        current = then->open(context());
+        current = then->open(context().shared(Context::Sharing::kAfter));
         then.reset();
         return current->next(out);
       }

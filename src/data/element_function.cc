@@ -1,5 +1,8 @@
 #include "data/element_function.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "graph/lift_draws.h"
@@ -20,17 +23,19 @@ struct Outside {
 };
 
 // Substituting reaches every function of a pipeline: here those that draw are noted.
-thread_local bool t_random = false;
+thread_local std::vector<const void*> t_random;
 }  // namespace
 
-bool draws_random_numbers(const Stage& stage) {
-  t_random = false;
+std::vector<const void*> random_sources(const Stage& stage) {
+  t_random.clear();
   stage.substitute([](const Tensor& t) { return t; });
-  return t_random;
+  std::sort(t_random.begin(), t_random.end());
+  return std::exchange(t_random, {});
 }
+bool draws_random_numbers(const Stage& stage) { return !random_sources(stage).empty(); }
 
 FunctionPtr UserFunction::substitute(const Substitution&) const {
-  t_random |= random();
+  if (random()) t_random.push_back(source());
   return shared_from_this();
 }
 
@@ -109,13 +114,14 @@ class Traced final : public UserFunction {
 
   FunctionPtr substitute(const Substitution& s) const override {
     if (captures_.empty()) return UserFunction::substitute(s);
-    t_random |= random();
+    if (random()) t_random.push_back(source());
     std::vector<Tensor> captures;
     for (const Tensor& t : captures_) captures.push_back(s(t));
     return std::make_shared<Traced>(drawing_, std::move(captures), results_, what_);
   }
   bool ordered() const override { return drawing_->ordered; }
   bool random() const override { return drawing_->random; }
+  const void* source() const override { return drawing_.get(); }
   void give_back(const Draws& first, const Draws& last, PassDraws& pass) const override {
     for (size_t i = 0; i < first.size(); ++i) {
       pass.give_back(drawing_->lifted->sequences[i], first[i], last[i]);

@@ -40,6 +40,8 @@ class UserFunction : public std::enable_shared_from_this<UserFunction> {
   virtual bool ordered() const = 0;
   /// It draws random numbers, or makes datasets that do.
   virtual bool random() const = 0;
+  /// Equal for functions that draw from the same sequences.
+  virtual const void* source() const { return this; }
 
   /// Values in place of captured symbolic tensors.
   virtual FunctionPtr substitute(const Substitution&) const;
@@ -69,7 +71,8 @@ FunctionPtr make_traced_function(std::shared_ptr<CompiledFunction> function,
                                  std::vector<TracedResult> results, std::string what,
                                  bool random);
 
-/// Whether a function of the pipeline draws random numbers.
+/// The functions of a pipeline that draw random numbers, by source(), sorted.
+std::vector<const void*> random_sources(const Stage& stage);
 bool draws_random_numbers(const Stage& stage);
 
 /// The one bool a predicate returned.

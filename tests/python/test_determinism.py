@@ -183,6 +183,9 @@ SHARED = {{
 if {deterministic}:
     SHARED |= {{
         "prefetch and repeat": lambda calls: inner(0, calls).prefetch(2 if calls else 0).take(3).repeat(4),
+        "concatenate": lambda calls: (d := inner(0, calls).prefetch(2 if calls else 0).take(3)).concatenate(d),
+        "zip": lambda calls: D.zip(d := inner(0, calls).prefetch(2 if calls else 0), d).map(lambda x, y: tf.stack([x, y])),
+        "choose": lambda calls: D.choose_from_datasets([d := inner(0, calls), d], D.range(10).map(lambda i: i % 2)),
         "interleave": lambda calls: D.range(6).interleave(lambda x: inner(x, calls), 3, num_parallel_calls=calls),
         "interleave of one": lambda calls: D.range(6).interleave(lambda x: outside[calls], 3, num_parallel_calls=calls),
     }}
