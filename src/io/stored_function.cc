@@ -80,6 +80,8 @@ std::shared_ptr<CompiledFunction> load_function(const std::string& path,
     return std::make_shared<CompiledFunction>(std::move(graph), GraphFunctionOptions{});
   } catch (const DataLossError& e) {
     throw DataLossError(fmt::format("{}: {}", path, e.what()));
+  } catch (const InvalidArgumentError& e) {
+    throw InvalidArgumentError(fmt::format("{}: {}", path, e.what()));
   }
 }
 

@@ -71,6 +71,9 @@ class Restore:
         try:
             with _core.init_scope(), self._complete(values, obj):
                 obj._restore_from_tensors(values)
+        except errors.InvalidArgumentError as error:
+            keys = ", ".join(node.values.values())
+            raise errors.InvalidArgumentError(None, None, f"{error} ({keys} in {self.reader.prefix})") from None
         except NotImplementedError:
             self.object_of.pop(node.number, None)  # it takes no values: those of the node are nobody's
 
