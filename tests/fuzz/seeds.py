@@ -223,6 +223,11 @@ def plan():
         yield json.dumps({"planned": {"graph": [0, len(binary)], "plan": {}, **graph}}).encode() + b"\0" + binary
 
 
+def prebuilt():
+    yield b""
+    yield b"\x30\0\xff" b"\x80"
+
+
 def element():
     def component(dtype, dims, data):
         return bytes([len(dtype)]) + dtype + bytes([len(dims)]) + b"".join(struct.pack("<q", d) for d in dims) + data
@@ -233,5 +238,5 @@ def element():
 
 SEEDS = {
     make.__name__: make
-    for make in (bmp, checkpoint, csv, element, example, gif, graph, jpeg, plan, png, records, tensor)
+    for make in (bmp, checkpoint, csv, element, example, gif, graph, jpeg, plan, png, prebuilt, records, tensor)
 }
