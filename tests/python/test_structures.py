@@ -157,3 +157,42 @@ def test_nest_opens_what_tensorflow_opens():
     nest.assert_same_structure(one(1, 2), other(1, 2))
     with pytest.raises(TypeError):
         nest.assert_same_structure(one(1, 2), collections.namedtuple("P", "a b")(1, 2))
+
+
+def test_states_with_none_ragged_and_sparse_parts():
+    """reduce() took the number of leaves for that of components; a StopIteration ended loops early."""
+    nest = {"b": "dense", "a": ("none", "ragged", "sparse")}
+    state = nest_cases.filled(tf, nest)
+    numbers = tf.data.Dataset.range(3)
+    bump = lambda state, x: nest_cases.turned(nest_cases.plus_one(tf, state))  # noqa: E731
+    nest_cases.check(tf, nest, numbers.reduce(state, bump), 3.0)
+    scanned = list(numbers.scan(state, lambda state, x: (bump(state, x), state)))
+    for i, element in enumerate(scanned):
+        nest_cases.check(tf, nest, element, float(i))
+    assert len(scanned) == 3
+    for wrong in (lambda s, x: {"b": s["b"]}, lambda s, x: {"b": s["b"], "c": s["a"]}, lambda s, x: s["b"]):
+        with pytest.raises(TypeError, match="number of components of the state"):
+            numbers.reduce({"b": tf.constant(1.0), "a": tf.constant(1.0)}, wrong)
+    with pytest.raises(TypeError, match="element types for the new state"):
+        numbers.reduce(tf.constant(1.0), lambda s, x: x)
+    with pytest.raises(TypeError, match="element types for the new state"):
+        numbers.scan(tf.constant(1.0), lambda s, x: (x, x))
+
+
+def test_windows_of_parts():
+    windows = list(tf.data.Dataset.range(4).map(lambda x: (x, None)).window(2))
+    assert [[int(x) for x in window] for window, none in windows] == [[0, 1], [2, 3]]
+    ragged = tf.data.Dataset.from_tensors(nest_cases.filled(tf, ("ragged",)))
+    with pytest.raises(NotImplementedError, match="window"):
+        ragged.window(2)
+    with pytest.raises(TypeError, match="padded_batch"):
+        tf.data.Dataset.range(4).map(lambda x: (x, None)).padded_batch(2)
+
+
+def test_datasets_that_are_never_chosen():
+    """One of weight 0 was waited for when the others had ended."""
+    some, more = tf.data.Dataset.range(3), tf.data.Dataset.range(10, 12)
+    assert [int(x) for x in tf.data.Dataset.sample_from_datasets([some, more], [1.0, 0.0])] == [0, 1, 2]
+    assert list(tf.data.Dataset.sample_from_datasets([some, more], [0.0, 0.0])) == []
+    three = tf.data.Dataset.sample_from_datasets([some, more, some], [0.5, 0.0, 0.5])
+    assert sorted(int(x) for x in three) == [0, 0, 1, 1, 2, 2]

@@ -45,8 +45,13 @@ class Grouping:
         return function, nest.Structure(spec.element_spec)
 
     def window(self, size, shift=None, stride=1, drop_remainder=False, name=None):
+        if self._structure.has_leaves_of_several():
+            raise NotImplementedError(
+                f"window() makes a dataset of each component; these elements have other components: {self.element_spec}. "
+                "Use map() to turn them into tensors first."
+            )
         core = _data.window(self._core, size, size if shift is None else shift, stride, bool(drop_remainder))
-        spec = nest.map_structure(DatasetSpec, self.element_spec)
+        spec = nest.map_structure(_window_of, self.element_spec)
         return self._like(core, "_WindowDataset", nest.Structure(spec))
 
     def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None, name=None):
@@ -167,6 +172,7 @@ class Grouping:
                 "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output "
                 f"value but its return type is {spec}."
             )
+        _require_state_like(structure, nest.Structure(spec[0]))
         output = nest.Structure(spec[1])
         core = _data.scan(self._core, nest.parts_of(state), function.native, output.components())
         return self._like(core, "_ScanDataset", output)
@@ -195,24 +201,35 @@ def _state_function(func, state, elements, kind):
     for _ in range(3):
         function = ElementFunction(func, [structure, elements], kind)
         new = function.structure
-        old_types = [leaf.dtype for leaf in structure.leaves]
-        new_types = [getattr(leaf, "dtype", None) for leaf in new.leaves]
-        if len(new_types) != len(old_types):
-            raise TypeError(
-                f"The number of components of the state changes: initially {structure.spec}, then {new.spec}."
-            )
-        if old_types != new_types:
-            raise TypeError(
-                f"The element types for the new state must match the initial state. Expected {old_types}; got "
-                f"{new_types}."
-            )
+        _require_state_like(structure, new)
+        before = structure.components()
         relaxed = [
-            leaf.shape.most_specific_compatible_shape(other.shape) for leaf, other in zip(structure.leaves, new.leaves)
+            (dtype, shape.most_specific_compatible_shape(other))
+            for (dtype, shape), (_, other) in zip(before, new.components())
         ]
-        if all(shape == leaf.shape for shape, leaf in zip(relaxed, structure.leaves)):
+        if all(shape == old for (_, shape), (_, old) in zip(relaxed, before)):
             break
-        structure = structure.with_components(list(zip(old_types, relaxed)))
+        structure = structure.with_components(relaxed)
     return structure, function
+
+
+def _require_state_like(structure, new):
+    """A new state has the structure and the dtypes of the one before."""
+    try:
+        nest.map_structure(lambda old, now: None, structure.spec, new.spec)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"The number of components of the state changes: initially {structure.spec}, then {new.spec}."
+        ) from None
+    old_types, new_types = ([dtype for dtype, _ in s.components()] for s in (structure, new))
+    if old_types != new_types:
+        raise TypeError(
+            f"The element types for the new state must match the initial state. Expected {old_types}; got {new_types}."
+        )
+
+
+def _window_of(spec):
+    return spec if isinstance(spec, nest.NoneTensorSpec) else DatasetSpec(spec)
 
 
 def _is_int64(spec):

@@ -146,6 +146,9 @@ class Sources:
                 "Invalid `weights`. The shape of `weights` should be compatible with `[len(datasets)]` but "
                 f"is {weights.shape}."
             )
+        # What is never chosen would be waited for when the others have ended.
+        chosen = [dataset for dataset, weight in zip(datasets, weights) if weight != 0]
+        datasets, weights = (chosen, weights[weights != 0]) if chosen else ([datasets[0].take(0)], [1.0])
         if len(datasets) == 1:
             return datasets[0]
         with np.errstate(divide="ignore"):

@@ -8,6 +8,7 @@ import collections.abc
 
 from tandem import _core
 from tandem.framework import nest
+from tandem.framework.errors import InternalError
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.shape import as_shape
 from tandem.framework.types import CompositeTensor
@@ -122,7 +123,13 @@ class Structure:
                 return flat
             return pack(self.spec, iter(flat))
         tensors = iter(flat)
-        return pack(self.spec, iter([_value_of(leaf, tensors) for leaf in self.leaves]))
+        try:
+            return pack(self.spec, iter([_value_of(leaf, tensors) for leaf in self.leaves]))
+        except StopIteration:
+            # To a loop over a dataset it would be the end of the data.
+            raise InternalError(
+                None, None, f"An element of {len(flat)} components does not have the structure {self.spec}."
+            ) from None
 
     def components(self):
         """(dtype, shape) of each component."""
@@ -131,6 +138,10 @@ class Structure:
     def has_composites(self):
         """Whether there are leaves whose components cannot be stacked one by one."""
         return any(_composite(leaf) is not None and not hasattr(leaf, "_batch") for leaf in self.leaves)
+
+    def has_leaves_of_several(self):
+        """Whether there are leaves of more than one component."""
+        return any(len(_components_of(leaf)) > 1 for leaf in self.leaves)
 
     def with_components(self, components):
         """The same structure of tensors of these dtypes and shapes."""

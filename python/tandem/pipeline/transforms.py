@@ -104,6 +104,12 @@ class Transforms:
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
         leaves = self._structure.leaves
+        for leaf in leaves:
+            if not isinstance(leaf, TensorSpec):
+                raise TypeError(
+                    "`padded_batch` is only supported for datasets that produce tensor elements but type spec of elements "
+                    f"in the input dataset is not a subclass of TensorSpec: `{leaf}`."
+                )
         if padded_shapes is None:
             for leaf in leaves:
                 if leaf.shape.rank is None:
