@@ -3,8 +3,47 @@
 #include <algorithm>
 
 #include "device/wait_until_passed.h"
+#include "run/executable.h"
 
 namespace tandem {
+
+namespace {
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<ArenaPool*> pools;  // guarded by mutex
+};
+Registry& registry() {
+  static auto* all = new Registry;
+  return *all;
+}
+
+}  // namespace
+
+ArenaPool::ArenaPool() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.pools.push_back(this);
+}
+
+ArenaPool::~ArenaPool() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  std::erase(all.pools, this);
+}
+
+// A pool that somebody else looks at is about to use its memory.
+void ArenaPool::reclaim(const ArenaPool* but) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (ArenaPool* pool : all.pools) {
+    if (pool == but) continue;
+    const std::unique_lock own(pool->mutex_, std::try_to_lock);
+    if (!own) continue;
+    std::erase_if(pool->holders_, [](Executable* e) { return e->give_up_memory(); });
+    pool->free_.clear();
+  }
+}
 
 PlanArena::~PlanArena() {
   for (const TimePoint& end : ends) wait_until_passed(end);

@@ -30,6 +30,14 @@ struct PlanArena {
 };
 
 class ArenaPool {
+ public:
+  ArenaPool();
+  ArenaPool(const ArenaPool&) = delete;
+  ArenaPool& operator=(const ArenaPool&) = delete;
+  ~ArenaPool();
+  /// Gives back what no call uses of all pools but one: a device has run out of memory.
+  static void reclaim(const ArenaPool* but);
+
  private:
   friend class Executable;
   /// An arena that nobody uses, of that size at least: the one at `last` if it fits, so

@@ -82,6 +82,7 @@ class Executable {
     size_t slot;
     int64_t offset;
   };
+  friend class ArenaPool;
   friend class ExecutableBuilder;
 
   /// A frame that no other call uses.
@@ -109,7 +110,8 @@ class Executable {
   [[gnu::cold]] void attach(Frame& frame);
   void detach(Frame& frame);
   void take_from_others();
-  void give_up_memory();
+  /// False: calls use some of it.
+  bool give_up_memory();
   static void collect_ends(const Frame& frame, std::vector<TimePoint>& ends);
   void await_earlier_users(Frame& frame);
   void place_arenas(Frame& frame);

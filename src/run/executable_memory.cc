@@ -89,10 +89,18 @@ Ref<Buffer> Executable::allocate_arena(const ArenaNeed& need) const {
         "higher limit.{}",
         needs(), plan_.over_limit, largest()));
   }
-  try {
-    // Copies from other devices may be the first to write it: it is in no stream's order.
+  // Copies from other devices may be the first to write it: it is in no stream's order.
+  const auto allocate = [&] {
     return allocate_for({"intermediate values of", name_}, *need.device, need.bytes,
                         nullptr);
+  };
+  try {
+    return allocate();
+  } catch (const ResourceExhaustedError&) {
+    ArenaPool::reclaim(pool_.get());
+  }
+  try {
+    return allocate();
   } catch (const ResourceExhaustedError& e) {
     throw ResourceExhaustedError(fmt::format("{}. {}{}", needs(), e.what(), largest()));
   }
@@ -132,14 +140,12 @@ void Executable::attach(Frame& f) {
 // The memory of all frames of other plans that no call uses. The caller holds the lock of
 // the pool.
 void Executable::take_from_others() {
-  std::vector<Executable*>& holders = pool_->holders_;
-  for (Executable* other : holders) {
-    if (other != this) other->give_up_memory();
-  }
-  std::erase_if(holders, [this](const Executable* e) { return e != this; });
+  std::erase_if(pool_->holders_,
+                [this](Executable* e) { return e != this && e->give_up_memory(); });
 }
 
-void Executable::give_up_memory() {
+bool Executable::give_up_memory() {
+  bool all = true;
   std::vector<Frame*> unused;
   if (Frame* f = spare_.exchange(nullptr, std::memory_order_acquire)) {
     unused.push_back(f);
@@ -148,11 +154,13 @@ void Executable::give_up_memory() {
     const std::lock_guard lock(frames_mutex_);
     unused.insert(unused.end(), idle_.begin(), idle_.end());
     idle_.clear();
+    all = unused.size() == frames_.size();
   }
   for (Frame* f : unused) {
     if (f->attached) detach(*f);
     release(*f);
   }
+  return all;
 }
 
 // Results that callers have let go are not kept either.

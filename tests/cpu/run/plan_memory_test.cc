@@ -95,6 +95,52 @@ TEST(PlanMemory, IsNeverThatOfAnotherCall) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Two plans that ran at the same time: a third one takes over what both have.
+TEST(PlanMemory, OfCallsThatOverlappedIsGivenUp) {
+  GraphFunction f(products(), {});
+  const auto run = [&](int64_t n) {
+    const Tensor x = rows(n);
+    EXPECT_EQ(f.run({&x, 1})[0].item<float>(), static_cast<float>(256 * n));
+  };
+  run(200);
+  const int64_t one = used();
+  for (int round = 0; round < 3; ++round) {
+    std::vector<std::thread> threads;
+    for (int64_t t = 0; t < 3; ++t) {
+      threads.emplace_back([&run, t, round] { run(150 + 10 * t + round); });
+    }
+    for (std::thread& t : threads) t.join();
+  }
+  for (int64_t n = 100; n < 104; ++n) run(n);
+  // No more pieces than calls at one time, however many plans there are.
+  EXPECT_LT(used(), one + 2 * (one + (1 << 20)));
+}
+
+// A device that is full of what no call uses has room.
+TEST(PlanMemory, OfOtherFunctionsIsGivenBackForACall) {
+  Device& d = device();
+  if (d.is_host()) GTEST_SKIP() << "the host's memory has no limit that a test can reach";
+  const int64_t limit = d.allocator().info().limit;
+  const int64_t n = limit * 2 / 5 / (256 * 4);  // two values take four fifths
+  const auto halves = [] {
+    return here([] {
+      return testing::trace(
+          [](const std::vector<Tensor>& in) {
+            const Tensor y = tile(in[0], {1, 256});
+            return std::vector<Tensor>{
+                reduce_sum(matmul(y, fill({256, 256}, constant(1 / 256.f))))};
+          },
+          {ones({1, 1})}, true);
+    });
+  };
+  GraphFunction first(halves(), {}), second(halves(), {});
+  for (GraphFunction* f : {&first, &second, &first}) {
+    const Tensor x = rows(n);
+    EXPECT_NEAR(f->run({&x, 1})[0].item<float>(), static_cast<float>(256 * n),
+                0.01f * static_cast<float>(n));
+  }
+}
+
 TEST(PlanMemory, IsBoundedByBytesToo) {
   GraphFunction f(products(), {.max_plan_bytes = 1});
   for (int64_t n : {20, 30, 20, 40, 20}) {
