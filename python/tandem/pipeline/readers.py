@@ -5,6 +5,7 @@ import os
 import zlib
 
 from tandem import _core
+from tandem.framework.errors import ResourceExhaustedError
 from tandem.framework.spec import TensorSpec
 from tandem.pipeline import structure as nest
 from tandem.pipeline.base import BaseDataset
@@ -113,7 +114,7 @@ class TFRecordWriter:
     def __init__(self, path, options=None):
         kind = options if isinstance(options, str) else getattr(options, "compression_type", None)
         self._path = os.fspath(path)
-        self._kind = (kind or "").upper()
+        self._kind = _kind(kind)
         self._writer = _data.RecordWriter(self._path)
 
     def write(self, record):
@@ -130,10 +131,21 @@ class TFRecordWriter:
         self._writer.close()
         self._writer = None
         if self._kind in ("GZIP", "ZLIB"):
-            with open(self._path, "rb") as plain:
-                contents = plain.read()
-            with open(self._path, "wb") as packed:
+            self._pack()
+
+    def _pack(self):
+        """Puts the packed file in the place of the one that was written."""
+        with open(self._path, "rb") as plain:
+            contents = plain.read()
+        beside = f"{self._path}.tandem-new-{os.getpid()}"
+        try:
+            with open(beside, "wb") as packed:
                 packed.write(gzip.compress(contents) if self._kind == "GZIP" else zlib.compress(contents))
+            os.replace(beside, self._path)
+        except OSError as error:
+            if os.path.exists(beside):
+                os.unlink(beside)
+            raise ResourceExhaustedError(None, None, f"{self._path} could not be packed and is left as it was: {error}") from None
 
     def __enter__(self):
         return self
