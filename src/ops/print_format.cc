@@ -126,14 +126,20 @@ void first_into(const Elements& e, const Shape& shape, int dim, int64_t limit,
 }  // namespace
 
 std::string format_rows(const Tensor& host, int64_t summarize) {
+  // Rows without elements can be more than anybody could print.
+  constexpr int64_t kMostEmpty = 1000;
+  const Shape& shape = host.shape();
+  int64_t rows = 1;
+  for (int i = 0; i < shape.rank() && shape[i] > 0; ++i) rows *= shape[i];
+  if (summarize < 0 && host.num_elements() == 0 && rows > kMostEmpty) summarize = 3;
   std::string text;
-  rows_into(Elements(host), host.shape(), 0, 0, summarize, text);
+  rows_into(Elements(host), shape, 0, 0, summarize, text);
   return text;
 }
 
 std::string format_first(const Tensor& host, int64_t limit) {
   const int64_t n = host.num_elements();
-  if (limit < 0) limit = n;
+  if (limit < 0 || limit > n) limit = n;
   const Elements e(host);
   if (host.rank() == 0) return limit > 0 ? e.text(0, false) : "...";
   std::string text;

@@ -50,6 +50,13 @@ Tensor host_input(const Tensor& t) {
   return host;
 }
 
+void throw_no_host_memory(const OpDef& op) {
+  throw ResourceExhaustedError(fmt::format(
+      "{}: the host's memory does not suffice for what the call asks for. Check the "
+      "sizes.",
+      op.name));
+}
+
 void check_copy_allowed(const OpDef& op, size_t i, const TensorImpl& t, Device& target) {
   const CopyPolicy policy = config::get_device_policy();
   if (policy == CopyPolicy::kSilent) return;

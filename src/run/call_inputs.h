@@ -38,6 +38,8 @@ class Inputs {
 void check_input(const OpDef& op, const TensorImpl* impl, size_t i);
 /// A host input on the host. Contents the host already knows need no copy back.
 Tensor host_input(const Tensor& t);
+/// Of memory that a definition or a kernel asked for itself.
+[[noreturn]] void throw_no_host_memory(const OpDef& op);
 /// Warns or throws as the thread's copy policy says.
 void check_copy_allowed(const OpDef& op, size_t i, const TensorImpl& t, Device& target);
 

@@ -2,12 +2,15 @@
 
 #include <cstring>
 #include <mutex>
+#include <new>
+#include <stdexcept>
 #include <unordered_map>
 
 #include "base/hash.h"
 #include "device/runtime.h"
 #include "op/kernel_builds.h"
 #include "op/output_memory.h"
+#include "run/call_inputs.h"
 #include "tandem/device.h"
 #include "tandem/precision.h"
 #include "tensor/variable_impl.h"
@@ -104,7 +107,7 @@ bool fully_known(const PartialValue& v) {
   return true;
 }
 
-Ref<CallPlan> make_plan(const CallInputs& call, bool single_thread) {
+Ref<CallPlan> make_plan(const CallInputs& call, bool single_thread) try {
   const OpDef& op = *call.op;
   std::vector<TensorInfo> inputs;
   inputs.reserve(call.tensors.size());
@@ -170,6 +173,10 @@ Ref<CallPlan> make_plan(const CallInputs& call, bool single_thread) {
     plan->outputs.push_back(std::move(o));
   }
   return plan;
+} catch (const std::bad_alloc&) {
+  throw_no_host_memory(*call.op);
+} catch (const std::length_error&) {
+  throw_no_host_memory(*call.op);
 }
 
 // First level: direct-mapped, per thread, no lock. Second level: shared, for plans that

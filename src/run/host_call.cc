@@ -1,5 +1,8 @@
 #include "run/host_call.h"
 
+#include <new>
+#include <stdexcept>
+
 #include <fmt/format.h>
 
 #include "base/log.h"
@@ -51,7 +54,13 @@ std::vector<Tensor> run_host_call(const OpDef& op, AttrsRef attrs,
     const EmitterScope eager(nullptr);
     const PauseRecording pause;
     const int64_t begin = recorder::enabled() ? recorder::now_ns() : 0;
-    outputs = host_function(op)(attrs, given);
+    try {
+      outputs = host_function(op)(attrs, given);
+    } catch (const std::bad_alloc&) {
+      throw_no_host_memory(op);
+    } catch (const std::length_error&) {
+      throw_no_host_memory(op);
+    }
     if (recorder::enabled()) {
       recorder::record(recorder::Kind::kOp, op.name.c_str(),
                        Runtime::get().cpu().compute().lane().c_str(), begin,

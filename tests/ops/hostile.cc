@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -628,12 +629,40 @@ void with_gradient(const Call& call) {
   }
 }
 
+// The gradients of all results that have one, by all inputs that may have one.
+std::vector<Tensor> gradients_in_trace(const Call& call,
+                                       const std::vector<Tensor>& given) {
+  GradientTape tape;
+  std::vector<Tensor> sources;
+  for (const Tensor& t : given) {
+    if (!t.defined() || !is_floating(t.dtype()) || !t.impl()->symbolic) continue;
+    tape.watch(t);
+    sources.push_back(t);
+  }
+  std::vector<Tensor> results;
+  const std::vector<Tensor> outputs = run_op(call, given);
+  if (sources.empty()) return outputs;
+  std::vector<Tensor> targets;
+  for (const Tensor& out : outputs) {
+    if (out.defined() && is_floating(out.dtype())) targets.push_back(out);
+  }
+  const std::vector<Source> by(sources.begin(), sources.end());
+  for (const Gradient& g :
+       tape.gradient(targets, by, {.unconnected = Unconnected::kZero})) {
+    results.push_back(g.dense());
+  }
+  return results;
+}
+
 // The op in a graph whose parameters have the dtypes of the inputs and no known shape:
 // stored, loaded, planned and run, as a saved model is.
-void loaded(const Call& call) {
+void loaded(const Call& call, bool gradients) {
   Graph graph;
   std::vector<Tensor> arguments;
-  Tracer tracer(graph, nullptr);
+  Tracer tracer(graph, [](const OpDef& o, AttrsRef a, std::span<const TensorArg> in,
+                          std::span<const Tensor> out) {
+    if (recording()) record_op(o, a, in, out);
+  });
   {
     const EmitterScope scope(&tracer);
     std::vector<Tensor> given = call.inputs;
@@ -646,7 +675,8 @@ void loaded(const Call& call) {
       t = tracer.parameter(
           t.dtype(), i % 2 ? Shape::unknown() : Shape::unknown_of_rank(t.rank()), "p");
     }
-    for (const Tensor& r : run_op(call, given)) {
+    for (const Tensor& r :
+         gradients ? gradients_in_trace(call, given) : run_op(call, given)) {
       if (r.defined()) graph.results().push_back(tracer.value_of(r));
     }
     tracer.finish();
@@ -730,7 +760,10 @@ std::string run_call(const Call& call, Random& random) {
   if (ran && call.op->differentiable && chance(random, 50)) {
     in("gradient", [&] { with_gradient(call); });
   }
-  if (chance(random, 15)) in("loaded", [&] { loaded(call); });
+  if (chance(random, 15)) in("loaded", [&] { loaded(call, false); });
+  if (ran && call.op->differentiable && chance(random, 15)) {
+    in("loaded gradient", [&] { loaded(call, true); });
+  }
   return wrong;
 }
 
@@ -850,60 +883,83 @@ void register_hostile_tests(const std::vector<OpCase>& cases, uint64_t seed) {
   }
 }
 
+namespace {
+
+void print_finding(const OpDef& op, uint64_t seed, int64_t call,
+                   const std::string& what) {
+  std::printf("FINDING --op %s --seed %llu --from %lld: %s\n", op.name.c_str(),
+              static_cast<unsigned long long>(seed), static_cast<long long>(call),
+              what.c_str());
+  std::fflush(stdout);
+}
+
+// Calls [from, to) of an op; after a crash another process goes on behind it. Returns how
+// many were wrong.
+int64_t run_in_children(const OpDef& op, const std::vector<OpCase>& cases, uint64_t seed,
+                        int64_t from, int64_t to) {
+  constexpr int kMost = 25;  // of one op; then it is enough
+  int64_t findings = 0;
+  while (from < to && findings < kMost) {
+    std::fflush(stdout);
+    g_progress->call = from;
+    const pid_t child = fork();
+    if (child == 0) {
+      limit_memory();
+      const int quiet = open("/dev/null", O_WRONLY);
+      dup2(quiet, STDERR_FILENO);
+      int wrong = 0;
+      run_calls(op, cases, seed, from, to, [&](int64_t i, const std::string& what) {
+        print_finding(op, seed, i, what);
+        if (++wrong == kMost) _exit(wrong);
+      });
+      _exit(wrong);
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status)) return findings + WEXITSTATUS(status);
+    ++findings;
+    const int64_t at = g_progress->call;
+    print_finding(op, seed, at,
+                  fmt::format("signal {} ({}): {}", WTERMSIG(status),
+                              strsignal(WTERMSIG(status)), g_progress->text));
+    from = at + 1;
+  }
+  return findings;
+}
+
+}  // namespace
+
 int run_hostile(const std::vector<OpCase>& cases, int argc, char** argv) {
   std::string only;
   uint64_t seed = 1;
-  int64_t calls = 200, from = 0;
+  int64_t calls = 40, from = 0, seconds = 0;
   for (int i = 2; i + 1 < argc; i += 2) {
     const std::string name = argv[i];
     if (name == "--op") only = argv[i + 1];
     if (name == "--seed") seed = std::strtoull(argv[i + 1], nullptr, 10);
     if (name == "--calls") calls = std::strtoll(argv[i + 1], nullptr, 10);
     if (name == "--from") from = std::strtoll(argv[i + 1], nullptr, 10);
+    if (name == "--seconds") seconds = std::strtoll(argv[i + 1], nullptr, 10);
   }
   g_progress = shared_progress();
   const Folder folder;
-  int64_t total = 0, findings = 0;
+  std::vector<const OpDef*> ops;
   for (const OpDef* op : OpTable::get().all()) {
-    if (!only.empty() && op->name != only) continue;
-    int64_t next = from;
-    int deaths = 0;
-    while (next < from + calls && deaths < 25) {
-      std::fflush(stdout);
-      g_progress->call = next;
-      const pid_t child = fork();
-      if (child == 0) {
-        limit_memory();
-        const int quiet = open("/dev/null", O_WRONLY);
-        dup2(quiet, STDERR_FILENO);
-        run_calls(*op, cases, seed, next, from + calls,
-                  [&](int64_t i, const std::string& wrong) {
-                    std::printf("FINDING %s --seed %llu --from %lld: %s\n",
-                                op->name.c_str(), static_cast<unsigned long long>(seed),
-                                static_cast<long long>(i), wrong.c_str());
-                    std::fflush(stdout);
-                    ++deaths;
-                    if (deaths > 25) _exit(25);
-                  });
-        _exit(std::min(deaths, 100));
-      }
-      int status = 0;
-      while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-      }
-      if (WIFEXITED(status)) {
-        findings += WEXITSTATUS(status);
-        break;
-      }
-      ++findings;
-      ++deaths;
-      std::printf("FINDING %s --seed %llu --from %lld: signal %d (%s): %s\n",
-                  op->name.c_str(), static_cast<unsigned long long>(seed),
-                  static_cast<long long>(g_progress->call.load()), WTERMSIG(status),
-                  strsignal(WTERMSIG(status)), g_progress->text);
-      next = g_progress->call + 1;
-    }
-    total += calls;
+    if (only.empty() || op->name == only) ops.push_back(op);
   }
+  // A short run begins elsewhere each time.
+  if (seconds > 0) std::shuffle(ops.begin(), ops.end(), Random(seed));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  int64_t total = 0, findings = 0;
+  do {
+    for (const OpDef* op : ops) {
+      findings += run_in_children(*op, cases, seed, from, from + calls);
+      total += calls;
+      if (seconds > 0 && std::chrono::steady_clock::now() >= end) break;
+    }
+    from += calls;
+  } while (!ops.empty() && std::chrono::steady_clock::now() < end);
   std::printf("hostile: %lld calls, %lld findings\n", static_cast<long long>(total),
               static_cast<long long>(findings));
   return findings > 0;

@@ -14,9 +14,9 @@ namespace tandem::testing {
 /// One test per op, each of a few calls.
 void register_hostile_tests(const std::vector<OpCase>& cases, uint64_t seed);
 
-/// `op_test --hostile [--op NAME] [--seed N] [--calls N] [--from N]`: many calls per op
-/// in processes of their own, so that a crash hides nothing. Prints what was found; 1
-/// when there was something.
+/// `op_test --hostile [--op NAME] [--seed N] [--calls N] [--from N] [--seconds N]`: many
+/// calls per op in processes of their own, so that a crash hides nothing. Prints what was
+/// found, with what calls it again; 1 when there was something.
 int run_hostile(const std::vector<OpCase>& cases, int argc, char** argv);
 
 }  // namespace tandem::testing

@@ -150,3 +150,11 @@ def test_a_tail_of_the_normal_distribution_far_out():
         parameters = [np.array([v]) for v in (0.0, 1.0, low, 2 * low)]
         drawn = execute("StatelessParameterizedTruncatedNormalV2", i(1), *state, *parameters).numpy()
         assert low <= drawn[0] <= low * (1 + 1e-6)
+
+
+def test_rows_without_elements(capfd):
+    empty = tf.zeros([1 << 40, 0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="assertion failed"):
+        execute("Assert", False, [empty])
+    tf.print(empty, summarize=-1)
+    assert "..." in capfd.readouterr().err
