@@ -135,6 +135,14 @@ class ElementFileStage final : public Stage {
 };
 
 class FileCacheStage final : public Stage {
+  struct Reading final : Cursor {
+    Reading(const Context& c, const std::string& path,
+            std::optional<std::vector<Component>> of)
+        : Cursor(c, "Cache"), reader(path, std::move(of)) {}
+    bool advance(Element& out) override { return reader.read(out); }
+    ElementFileReader reader;
+  };
+
  public:
   FileCacheStage(StagePtr input, std::string file)
       : Stage("Cache", input->components()),
@@ -159,7 +167,10 @@ class FileCacheStage final : public Stage {
     const std::string path = file_ + ".index";
     if (FILE* found = std::fopen(path.c_str(), "rb")) {
       std::fclose(found);
-      return make_element_file(path, components(), kUnknown)->open(context);
+      // A map that is made in C++ need not say what its components are.
+      const auto known =
+          components().empty() ? std::nullopt : std::optional(components());
+      return std::make_unique<Reading>(context, path, known);
     }
     return std::make_unique<Writing>(context, input_->open(context), path);
   }
@@ -209,7 +220,7 @@ void ElementFileWriter::close() {
 }
 
 ElementFileReader::ElementFileReader(const std::string& path,
-                                     std::vector<Component> components)
+                                     std::optional<std::vector<Component>> components)
     : path_(path), components_(std::move(components)), records_(path) {
   bool ours = false;
   try {
@@ -235,12 +246,13 @@ bool ElementFileReader::read(Element& element) {
   } catch (const Error& e) {
     damaged(e.what());
   }
-  if (element.size() != components_.size()) {
-    damaged(fmt::format("it has {} components, and {} are wanted", element.size(),
-                        components_.size()));
+  const size_t count = components_ ? components_->size() : 0;
+  if (components_ && element.size() != count) {
+    damaged(
+        fmt::format("it has {} components, and {} are wanted", element.size(), count));
   }
-  for (size_t i = 0; i < components_.size(); ++i) {
-    const Component& wanted = components_[i];
+  for (size_t i = 0; i < count; ++i) {
+    const Component& wanted = (*components_)[i];
     if (element[i].dtype() != wanted.dtype ||
         !wanted.shape.compatible_with(element[i].shape())) {
       damaged(fmt::format("component {} is {} of shape {}, and {} of shape {} is wanted",
