@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,7 +34,9 @@ class ElementFileWriter {
 
 class ElementFileReader {
  public:
-  ElementFileReader(const std::string& path, std::vector<Component> components);
+  /// No components: they are not known, and every element is taken.
+  ElementFileReader(const std::string& path,
+                    std::optional<std::vector<Component>> components);
   /// Throws DataLossError for an element that is not of the components.
   bool read(Element& element);
   const std::string& path() const { return path_; }
@@ -42,7 +45,7 @@ class ElementFileReader {
 
  private:
   const std::string path_;
-  const std::vector<Component> components_;
+  const std::optional<std::vector<Component>> components_;
   RecordReader records_;
   std::string record_;
   int64_t number_ = 0;
