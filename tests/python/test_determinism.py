@@ -134,7 +134,8 @@ FUNCTIONS = {
     "shape": lambda x: tf.random.shuffle(tf.range(x % 3 + 2)),
     "by shape": lambda x: tf.random.uniform(tf.shape(x)),
     "branch": lambda x: tf.cond(x % 2 == 0, lambda: tf.random.uniform([]), lambda: tf.zeros([])),
-    "loop": lambda x: tf.while_loop(lambda i, s: i < x % 3, lambda i, s: (i + 1, s + tf.random.uniform([])), (x * 0, 0.0))[1],
+    "loop": lambda x: tf.while_loop(
+        lambda i, s: i < x % 3, lambda i, s: (i + 1, s + tf.random.uniform([])), (x * 0, 0.0))[1],
     "generator": lambda x: drawn.normal([2]),
     "variable": count,
     "python": lambda x: tf.numpy_function(lambda: __import__("numpy").float32(next(numbers)), [], tf.float32),
@@ -184,7 +185,7 @@ if {deterministic}:
     SHARED |= {{
         "prefetch and repeat": lambda calls: inner(0, calls).prefetch(2 if calls else 0).take(3).repeat(4),
         "concatenate": lambda calls: (d := inner(0, calls).prefetch(2 if calls else 0).take(3)).concatenate(d),
-        "zip": lambda calls: D.zip(d := inner(0, calls).prefetch(2 if calls else 0), d).map(lambda x, y: tf.stack([x, y])),
+        "zip": lambda calls: D.zip(d := inner(0, calls).prefetch(2 if calls else 0), d).map(lambda *xy: tf.stack(xy)),
         "choose": lambda calls: D.choose_from_datasets([d := inner(0, calls), d], D.range(10).map(lambda i: i % 2)),
         "interleave": lambda calls: D.range(6).interleave(lambda x: inner(x, calls), 3, num_parallel_calls=calls),
         "interleave of one": lambda calls: D.range(6).interleave(lambda x: outside[calls], 3, num_parallel_calls=calls),

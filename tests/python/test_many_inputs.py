@@ -60,7 +60,7 @@ CASES = {
     "split sizes": (lambda xs: tf.split(tf.concat(xs, 0), [3] * len(xs))[-2], lambda a: a[-2]),
     "dynamic_partition": (_partition, lambda a: a[::-1]),
     "dynamic_stitch": (_stitch, lambda a: a[::-1]),
-    "one chain of additions": (lambda xs: functools.reduce(tf.add, [tf.tanh(x) for x in xs]), lambda a: np.tanh(a).sum(0)),
+    "one chain": (lambda xs: functools.reduce(tf.add, [tf.tanh(x) for x in xs]), lambda a: np.tanh(a).sum(0)),
     "call": (_call, lambda a: 2 * a.sum(0)),
     "cond": (lambda xs: tf.cond(xs[0][0] > 0, lambda: tf.add_n(xs), lambda: xs[0]), lambda a: a.sum(0)),
     "while": (_while, lambda a: a + 2),
@@ -197,7 +197,8 @@ def test_branches_of_a_case():
 
         @tf.function
         def pick(k):
-            return tf.case([(tf.equal(k, i), functools.partial(tf.constant, i * i)) for i in range(n)], default=lambda: -1)
+            cases = [(tf.equal(k, i), functools.partial(tf.constant, i * i)) for i in range(n)]
+            return tf.case(cases, default=lambda: -1)
 
         assert [int(pick(tf.constant(k))) for k in (0, 31, 32, n - 1, n)] == [0, 961, 1024, (n - 1) ** 2, -1]
 
