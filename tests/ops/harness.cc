@@ -668,10 +668,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   ::testing::InitGoogleTest(&argc, argv);
-  if (tandem::guards_memory()) {
-    register_hostile_tests(all_cases(), seed ? g_seed : 1);
-  } else {
-    register_tests();
-  }
+  if (tandem::guards_memory()) register_hostile_tests(all_cases(), seed ? g_seed : 1);
+  register_tests();
   return RUN_ALL_TESTS();
 }
