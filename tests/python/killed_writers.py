@@ -1,4 +1,5 @@
-"""Kills processes that save, at random moments, and looks at what they leave: `killed_writers.py ROUNDS [WRITER...]`.
+"""Kills processes that save, at random moments, and looks at what they leave: `killed_writers.py ROUNDS [WRITER...]`, or
+`killed_writers.py calls MOST [WRITER...]`: before each call that changes files, one after the other (MOST of them at most).
 
 Keras is loaded once, and every round forks. A round's process first checks what the one before has left: the version
 that was acknowledged last, or the one that was being written, and every part of it of one version. Then it saves
@@ -7,6 +8,7 @@ removes what killed ones left beside.
 """
 
 import csv
+import ctypes
 import logging
 import os
 import random
@@ -369,6 +371,106 @@ WRITERS = {
 }  # fmt: skip
 
 
+# ---- Before each call that changes files (ptrace of the thread that saves)
+
+# write, pwrite64, writev, pwritev, ftruncate, rename, mkdir, rmdir, creat, link, unlink, symlink, chmod, fchmod, fsync,
+# fdatasync, open, openat, mkdirat, unlinkat, renameat, linkat, renameat2, close, flock: of x86-64
+CALLS = {1, 18, 20, 296, 77, 82, 83, 84, 85, 86, 87, 88, 90, 91, 74, 75, 2, 257, 258, 263, 264, 265, 316, 3, 73}
+TRACE_ME, GET_REGISTERS, SYSCALL, SET_OPTIONS = 0, 12, 24, 0x4200
+GOOD_STOPS, EXIT_KILL = 1, 0x100000
+ORIG_RAX = 15
+
+
+def ptrace(request, process, data=None):
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    libc.ptrace.restype = ctypes.c_long
+    if libc.ptrace(request, process, None, data) < 0:
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def killed_before(child, number):
+    """Kills the process before its call of that number; (whether it came so far, how many calls there were)."""
+    registers, count, entering, signal_to_pass = (ctypes.c_ulonglong * 27)(), 0, True, None
+    os.waitpid(child, 0)  # it has stopped
+    ptrace(SET_OPTIONS, child, GOOD_STOPS | EXIT_KILL)
+    while True:
+        ptrace(SYSCALL, child, signal_to_pass)
+        signal_to_pass = None
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSTOPPED(status):
+            return False, count
+        if os.WSTOPSIG(status) != signal.SIGTRAP | 0x80:
+            signal_to_pass = os.WSTOPSIG(status)
+            continue
+        if entering:
+            ptrace(GET_REGISTERS, child, ctypes.addressof(registers))
+            if registers[ORIG_RAX] in CALLS:
+                count += 1
+                if count == number:
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
+                    return True, count
+        entering = not entering
+
+
+def save_once(kind, folder, acknowledged, to):
+    """The process that is traced: it looks at what is there and saves the next version."""
+    writer = kind(folder)
+    version = writer.stored()
+    assert version in (acknowledged, acknowledged + 1), f"version {acknowledged} was saved, and {version} is there"
+    os.write(to, f"{version}\n".encode())
+    ptrace(TRACE_ME, 0)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    writer.save(version + 1)
+
+
+def every_call(name, kind, folder, most):
+    """(kills, rounds that went wrong)."""
+    good, acknowledged = round_of(kind, folder, 0, True)
+    assert good, f"{name} cannot save"
+    calls, kills, bad = None, 0, 0
+    numbers = iter(range(10**9, 10**9 + 1))  # first the whole of a save
+    while (number := next(numbers, None)) is not None:
+        source, to = os.pipe()
+        child = os.fork()
+        if not child:
+            quietly(lambda: save_once(kind, folder, acknowledged, to))
+        os.close(to)
+        with open(source, "rb") as lines_of:
+            text = lines_of.readline()
+            if not text:  # it found something else than it should
+                os.waitpid(child, 0)
+                bad += 1
+                print(f"{name}: wrong after the kill before call {number}", flush=True)
+                break
+            acknowledged = int(text)
+            killed, count = killed_before(child, number)
+        kills += killed
+        if not killed:
+            acknowledged += 1
+        if calls is None:
+            calls = count
+            numbers = iter(range(1, count + 1) if count <= most else sorted(random.sample(range(1, count + 1), most)))
+    good, acknowledged = round_of(kind, folder, acknowledged, True)
+    return calls, kills, bad + (not good)
+
+
+def quietly(work):
+    """In a new process: does that and ends."""
+    try:
+        keras.utils.disable_interactive_logging()
+        logging.disable(logging.WARNING)
+        warnings.simplefilter("ignore")
+        work()
+        status = 0
+    except BaseException:  # noqa: BLE001
+        traceback.print_exc(file=sys.stdout)
+        sys.stdout.flush()
+        status = 1
+    os._exit(status)
+
+
 def left_beside(folder):
     return [os.path.join(where, name) for where, folders, files in os.walk(folder)
             for name in [*folders, *files] if MARK in name]  # fmt: skip
@@ -400,18 +502,8 @@ def fork(kind, folder, acknowledged, last):
     if child:
         os.close(to)
         return child, source
-    try:
-        os.close(source)
-        keras.utils.disable_interactive_logging()
-        logging.disable(logging.WARNING)
-        warnings.simplefilter("ignore")
-        work(kind, folder, acknowledged, to, last)
-        status = 0
-    except BaseException:  # noqa: BLE001
-        traceback.print_exc(file=sys.stdout)
-        sys.stdout.flush()
-        status = 1
-    os._exit(status)
+    os.close(source)
+    quietly(lambda: work(kind, folder, acknowledged, to, last))
 
 
 def lines(source):
@@ -445,12 +537,19 @@ def round_of(kind, folder, acknowledged, last):
 
 
 def main():
-    rounds = int(sys.argv[1])
+    arguments = sys.argv[1:]
+    at_calls = arguments[0] == "calls"
+    rounds = int(arguments.pop(int(at_calls)))
     seed = int(os.environ.get("TANDEM_SEED", random.SystemRandom().randrange(2**32)))
     print(f"TANDEM_SEED={seed}", flush=True)
     random.seed(seed)
-    for name in sys.argv[2:] or WRITERS:
+    for name in arguments[int(at_calls) :] or WRITERS:
         folder = tempfile.mkdtemp(prefix=f"killed-{name}-")
+        if at_calls:
+            calls, kills, bad = every_call(name, WRITERS[name], folder, rounds)
+            print(f"{name}: {kills} kills at {calls} calls, {bad} unloadable", flush=True)
+            shutil.rmtree(folder)
+            continue
         acknowledged, bad = 0, 0
         begin = time.monotonic()
         for number in range(rounds + 1):
