@@ -15,7 +15,7 @@ Draw PassDraws::take(const Tensor& sequence, const SequenceStart& start, int64_t
   Draw draw;
   {
     const std::lock_guard lock(mutex_);
-    const auto [place, first] = places_.try_emplace(sequence.impl());
+    const auto [place, first] = places_.try_emplace(sequence.impl()->id);
     RandomState& state = place->second;
     if (first) state = start.seeded ? start.state : unseeded_random_state();
     draw.begin = state;
@@ -32,7 +32,7 @@ Draw PassDraws::take(const Tensor& sequence, const SequenceStart& start, int64_t
 
 void PassDraws::give_back(const Tensor& sequence, const Draw& first, const Draw& last) {
   const std::lock_guard lock(mutex_);
-  const auto place = places_.find(sequence.impl());
+  const auto place = places_.find(sequence.impl()->id);
   if (place != places_.end() && same(place->second, last.end)) {
     place->second = first.begin;
   }

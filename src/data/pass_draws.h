@@ -32,7 +32,7 @@ class PassDraws {
 
  private:
   std::mutex mutex_;
-  std::unordered_map<const void*, RandomState> places_;  // guarded by mutex_
+  std::unordered_map<uint64_t, RandomState> places_;  // by id; guarded by mutex_
 };
 
 }  // namespace tandem::data
