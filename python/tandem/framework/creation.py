@@ -16,6 +16,8 @@ _SINGLETON = (
 )
 
 _state = threading.local()
+# Outside of rules: variables belong to nobody here, whatever graph they are made in.
+_FREE = ()
 
 
 @contextlib.contextmanager
@@ -24,7 +26,7 @@ def rules(created, graph=None, values=()):
 
     `values`: what the parameters of the graph are in the call that it is traced for, as far as that is known.
     """
-    previous = getattr(_state, "created", []), getattr(_state, "call", (None, ()))
+    previous = getattr(_state, "created", _FREE), getattr(_state, "call", (None, ()))
     _state.created, _state.call = created, (graph, values)
     try:
         yield
@@ -34,14 +36,15 @@ def rules(created, graph=None, values=()):
 
 def check():
     """Raises where a variable must not be created."""
-    if _core.current_graph() is not None and getattr(_state, "created", []) is None:
+    if _core.current_graph() is not None and getattr(_state, "created", _FREE) is None:
         raise ValueError(_SINGLETON)
 
 
 def made(variable):
     """Notes a new variable. What an init_scope makes belongs to nobody."""
-    if _core.current_graph() is not None:
-        getattr(_state, "created", []).append(variable)
+    created = getattr(_state, "created", _FREE)
+    if _core.current_graph() is not None and created is not _FREE:
+        created.append(variable)
 
 
 def first_value(value):
