@@ -1,6 +1,7 @@
 """What users give by mistake: TensorFlow's exception class, a message that helps, and the process goes on."""
 
 import pathlib
+import resource
 
 import numpy as np
 import pytest
@@ -462,3 +463,72 @@ def test_loops_over_distributed_datasets(run_python, gpus):
     )
     assert status == 0, errors
     assert output.split() == ["refused", "True"]
+
+
+# ---- What the fuzzer of calls found: other classes than TensorFlow's
+
+REFUSED = {
+    "fftshift": lambda: tf.signal.fftshift(tf.ones([3]), 5),
+    "ifftshift": lambda: tf.signal.ifftshift(tf.ones([3]), 10**30),
+    "rfftnd": lambda: tf.signal.rfftnd(tf.ones([3]), axes=[]),
+    "irfftnd": lambda: tf.signal.irfftnd(tf.constant(1j)),
+    "frame of a scalar": lambda: tf.signal.frame(tf.constant(1.0), 4, 2),
+    "frame without a step": lambda: tf.signal.frame(tf.ones([8]), 4, 0),
+    "overlap_and_add": lambda: tf.signal.overlap_and_add(tf.ones([3]), 2),
+    "inverse_stft": lambda: tf.signal.inverse_stft(tf.constant(1j), 4, 2),
+    "inverse window": lambda: tf.signal.inverse_stft_window_fn(0)(4),
+    "dct": lambda: tf.signal.dct(2.0),
+    "idct": lambda: tf.signal.idct(tf.ones([3]), n=0),
+    "mdct": lambda: tf.signal.mdct(tf.ones([8]), 0),
+    "inverse_mdct": lambda: tf.signal.inverse_mdct(tf.constant(1.0)),
+    "mfccs": lambda: tf.signal.mfccs_from_log_mel_spectrograms(tf.constant(1.0)),
+    "rgb_to_grayscale": lambda: tf.image.rgb_to_grayscale(1.0),
+    "grayscale_to_rgb": lambda: tf.image.grayscale_to_rgb(1.0),
+    "ssim": lambda: tf.image.ssim(0.0, 0.0, 1.0),
+    "extract_glimpse": lambda: tf.image.extract_glimpse(tf.ones([2]), [2, 2], [[0.0, 0.0]]),
+    "extract_patches": lambda: tf.image.extract_patches(tf.ones([1, 4, 4, 1]), [1, 2, 2, 1], [1, 0, 1, 1], [1] * 4, "SAME"),
+    "resize_with_pad": lambda: tf.image.resize_with_pad(tf.ones([4, 4, 1]), 5, 0),
+    "dilation2d": lambda: tf.nn.dilation2d(tf.ones([1, 4, 4, 1]), tf.ones([2, 2, 1]), [], "SAME", "NHWC", [1] * 4),
+    "collapse_repeated": lambda: tf.nn.collapse_repeated([], 1),
+    "isotonic_regression": lambda: tf.nn.isotonic_regression(1.0),
+    "sufficient_statistics": lambda: tf.nn.sufficient_statistics(tf.ones([3]), 7),
+    "approx_max_k": lambda: tf.math.approx_max_k(1.0, 3),
+    "moveaxis": lambda: tf.experimental.numpy.moveaxis(1.0, 0, 2),
+    "swapaxes": lambda: tf.experimental.numpy.swapaxes(tf.ones([3]), 1, 0),
+    "arange": lambda: tf.experimental.numpy.arange(0, 10, 0),
+    "split": lambda: tf.function(lambda n: tf.split(tf.constant(1.0), n, num=1))(tf.constant([1])),
+    "diag_part": lambda: tf.linalg.diag_part(tf.ones([3, 3]), k=[]),
+    "paddings": lambda: tf.required_space_to_batch_paddings([5], [0]),
+    "a ragged position": lambda: tf.strings.substr(tf.constant("abc"), tf.ragged.constant([[1], []]), 1),
+    "sparse.concat": lambda: tf.sparse.concat(0, tf.ones([3])),
+    "cross entropy": lambda: tf.nn.softmax_cross_entropy_with_logits(tf.ones([2, 3, 4]), 3.0, axis=2),
+    "norm": lambda: tf.norm(1.0, 1, axis=[0, 1]),
+    "searchsorted": lambda: tf.searchsorted(1.0, [1.0]),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED.values(), ids=REFUSED)
+def test_classes_of_what_is_refused(call):
+    with pytest.raises((ValueError, TypeError, tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError)):
+        call()
+
+
+def test_what_a_pass_finds_to_be_wrong():
+    pad = tf.function(
+        lambda x: tf.image.pad_to_bounding_box(x, -1, 1, 9, 9), input_signature=[tf.TensorSpec([None, None, None, None])]
+    )
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        pad(tf.ones([1, 4, 4, 1]))
+
+
+def test_memory_that_a_kernel_asks_for():
+    """What does not fit is ResourceExhaustedError, wherever the memory was asked for."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(pathlib.Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    signal = tf.zeros([1, 2**24 + 1], tf.complex64)
+    resource.setrlimit(resource.RLIMIT_AS, (used + (512 << 20), before[1]))
+    try:
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            tf.signal.fft(signal)  # a size with a large factor: tables of several times its length
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)

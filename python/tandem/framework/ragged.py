@@ -355,7 +355,8 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     def __tf_dispatch__(self, op, inputs, attrs):
         """Runs an op that has a ragged input: elementwise on the values, sums and the like by rows."""
-        if op in ELEMENTWISE:
+        # Of other ops than binary ones only the first operand may be ragged.
+        if op in ELEMENTWISE and (op in BINARY or not any(isinstance(x, RaggedTensor) for x in inputs[1:])):
             like = next(x for x in inputs if isinstance(x, RaggedTensor))
             flat = [operand(x, like) if i == 0 or op in BINARY else x for i, x in enumerate(inputs)]
             return like.with_flat_values(execute(op, *flat, **attrs))

@@ -141,8 +141,14 @@ def minimum(sp_a, sp_b, name=None):
 
 def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
     """Joins sparse tensors along an axis."""
+    sp_inputs = list(sp_inputs) if isinstance(sp_inputs, (list, tuple)) else [sp_inputs]
+    for part in sp_inputs:
+        if not isinstance(part, SparseTensor):
+            raise TypeError(f"Input must be a SparseTensor, not {type(part).__name__}.")
+    if not sp_inputs:
+        raise ValueError("tf.sparse.concat needs at least one SparseTensor.")
     rank = sp_inputs[0].shape.rank
-    axis = axis % rank
+    axis = check.axis_of(axis, sp_inputs[0])
     offset = convert_to_tensor(0, "int64")
     indices, values = [], []
     unit = convert_to_tensor([int(i == axis) for i in range(rank)], "int64")

@@ -9,6 +9,7 @@ from tandem._core import as_dtype, convert_sizes, convert_to_tensor as _convert,
 from tandem.framework.dtypes import bool as bool_, float32, int32, int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.shape import TensorShape, as_shape
+from tandem.ops.check import axis_of
 from tandem.ops.sizes import as_int32, of_one_dtype
 
 _Cast, _ConcatV2, _Fill, _GatherV2, _Range = op("Cast"), op("ConcatV2"), op("Fill"), op("GatherV2"), op("Range")
@@ -210,7 +211,7 @@ def _split_by_tensor(value, sizes, axis, num):
         raise ValueError("Cannot infer argument `num` from shape of `num_or_size_splits`: give `num`.")
     if value.shape.rank is None:
         raise ValueError("tf.split by a tensor of sizes needs a tensor of known rank.")
-    axis %= value.shape.rank
+    axis = axis_of(axis, value)
     sizes = execute(_Cast, sizes, dtype=int64)
     starts = execute("Cumsum", sizes, axis=0, exclusive=True)
     whole = [0] * axis, [-1] * axis, [0] * (value.shape.rank - axis - 1), [-1] * (value.shape.rank - axis - 1)
@@ -378,6 +379,8 @@ def searchsorted(sorted_sequence, values, side="left", out_type=int32, name=None
         raise ValueError(f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'.")
     sequence = _convert(sorted_sequence)
     values = _convert(values, sequence.dtype)
+    if sequence.shape.rank == 0:
+        raise InvalidArgumentError(None, None, "sorted_sequence must have a last dimension, got a scalar.")
     sorted_2d = _in_rows(sequence)
     values_2d = _in_rows(values) if values.shape.rank != 0 else values
     found = execute(

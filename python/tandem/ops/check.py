@@ -109,6 +109,25 @@ def require_padding(padding, remedy=""):
     return padding
 
 
+def with_rank(tensor, least, most=None):
+    """The tensor, which has so many dimensions; what is no tensor yet becomes one."""
+    tensor = convert_to_tensor(tensor)
+    rank = tensor.shape.rank
+    if rank is not None and rank < least:
+        raise ValueError(f"Shape {tensor.shape} must have rank at least {least}")
+    if rank is not None and most is not None and rank > most:
+        raise ValueError(f"Shape {tensor.shape} must have rank at most {most}")
+    return tensor
+
+
+def axis_of(axis, tensor):
+    """An axis of the tensor, counted from the first."""
+    rank = tensor.shape.rank
+    if not -rank <= int(axis) < rank:
+        raise ValueError(f"axis {axis} is out of range [{-rank}, {rank}) for a tensor of rank {rank}")
+    return int(axis) % rank
+
+
 def Assert(condition, data, summarize=None, name=None):
     """Raises with the data when the condition does not hold."""
     condition = convert_to_tensor(condition)

@@ -15,6 +15,8 @@ class _Rows:
 
     def __init__(self, elems, what):
         self._elems = composites.rebuild(elems, lambda leaf, path: convert_to_tensor(leaf))
+        if any(leaf is None for leaf in composites.leaves(self._elems)):
+            raise ValueError(f"tf.{what}: elems must not be or contain None.")
         self._flat = composites.leaves(self._elems)
         if not self._flat:
             raise ValueError(f"tf.{what}: elems must contain at least one Tensor.")

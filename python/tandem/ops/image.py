@@ -4,6 +4,7 @@ import math
 
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, uint8
+from tandem.ops.check import with_rank
 from tandem.ops.sizes import as_int32
 
 
@@ -162,7 +163,7 @@ def adjust_jpeg_quality(image, jpeg_quality, dct_method="", name=None):
 
 def rgb_to_grayscale(images, name=None):
     """The luminance of red, green and blue."""
-    images = convert_to_tensor(images)
+    images = with_rank(images, 1)
     if images.shape.rank is not None and images.shape[-1] not in (None, 3):
         raise ValueError(f"Last dimension of an RGB image must have size 3, got shape {images.shape}.")
     values = convert_image_dtype(images, float32)
@@ -178,7 +179,7 @@ def grayscale_to_rgb(images, name=None):
 
 
 def _at_least_1(images):
-    images = convert_to_tensor(images)
+    images = with_rank(images, 1)
     if images.shape.rank is not None and images.shape[-1] not in (None, 1):
         raise ValueError(f"Last dimension of a grayscale image should be size 1, got shape {images.shape}.")
     return images
@@ -415,7 +416,9 @@ def resize_with_pad(image, target_height, target_width, method="bilinear", antia
         before = execute("Maximum", 0, floor((_float64(target_width) - _float64(width) / ratio) / 2.0))
         resized = _resize(batch, execute("Pack", [rows, columns], axis=0), str(method).lower(), antialias)
         return back(pad_to_bounding_box(resized, above, before, target_height, target_width))
-    ratio = max(width / target_width, height / target_height)
+    if target_height <= 0 or target_width <= 0:
+        raise ValueError(f"target_height and target_width must be > 0, got {target_height} and {target_width}.")
+    ratio = max(width / target_width, height / target_height) or 1.0  # of an image of nothing
     rows, columns = math.floor(height / ratio), math.floor(width / ratio)
     above = max(0, math.floor((target_height - height / ratio) / 2))
     before = max(0, math.floor((target_width - width / ratio) / 2))

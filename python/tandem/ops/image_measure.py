@@ -2,14 +2,16 @@
 
 import collections
 import math
+import operator
 
 import numpy as np
 
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
-from tandem.ops.check import require_padding
+from tandem.framework.errors import InvalidArgumentError
+from tandem.ops.check import require_padding, with_rank
 from tandem.ops.image import _image, convert_image_dtype
-from tandem.ops.sizes import as_int32, places_of
+from tandem.ops.sizes import as_int32, made_on_host, places_of
 
 
 def total_variation(images, name=None):
@@ -90,12 +92,13 @@ def _ssim_parts(x, y, max_val, filter_size, filter_sigma, k1, k2):
 
 
 def _pair(img1, img2, max_val):
-    img1 = convert_to_tensor(img1)
-    img2 = convert_to_tensor(img2, img1.dtype)
+    img1 = with_rank(img1, 3)
+    img2 = with_rank(convert_to_tensor(img2, img1.dtype), 3)
     peak = convert_image_dtype(convert_to_tensor(max_val, img1.dtype), float32)
     return convert_image_dtype(img1, float32), convert_image_dtype(img2, float32), peak
 
 
+@made_on_host
 def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03, return_index_map=False):
     """Structural similarity of two images."""
     x, y, peak = _pair(img1, img2, max_val)
@@ -105,6 +108,7 @@ def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03
     return execute("Mean", execute("Mean", similar, axis=[-3, -2]), axis=[-1])
 
 
+@made_on_host
 def ssim_multiscale(
     img1, img2, max_val, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11, filter_sigma=1.5,
     k1=0.01, k2=0.03,
@@ -129,10 +133,21 @@ def ssim_multiscale(
     return execute("Mean", product, axis=[-1])
 
 
+def _of_four(values, what):
+    """A list of four sizes, of which those of batch and channels are 1."""
+    values = [operator.index(v) for v in values] if isinstance(values, (list, tuple)) else values
+    if not isinstance(values, list) or len(values) != 4 or min(values) < 1 or (values[0], values[3]) != (1, 1):
+        raise InvalidArgumentError(
+            None, None, f"{what} must be a list of 4 positive sizes, of which the first and the last are 1, got {values}."
+        )
+    return values
+
+
 def extract_patches(images, sizes, strides, rates, padding, name=None):
     """Patches of images, each laid out along the last dimension."""
     images = _image(images, (4,))
     require_padding(padding)
+    sizes, strides, rates = _of_four(sizes, "sizes"), _of_four(strides, "strides"), _of_four(rates, "rates")
     places, paddings = [], [[0, 0]]
     for axis in (1, 2):
         size, stride, rate, there = sizes[axis], strides[axis], rates[axis], images.shape[axis]
@@ -157,8 +172,8 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
     """A window of each image around its offset; what lies outside of the image is noise."""
     from tandem.ops import random
 
-    x = convert_to_tensor(input, float32)
-    offsets = convert_to_tensor(offsets, float32)
+    x = with_rank(convert_to_tensor(input, float32), 4, 4)
+    offsets = with_rank(convert_to_tensor(offsets, float32), 2, 2)
     height, width = (int(v) for v in size)
     starts = []
     for axis, (window, there) in enumerate(((height, x.shape[1]), (width, x.shape[2]))):

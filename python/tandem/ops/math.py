@@ -7,7 +7,9 @@ import numpy as np
 from tandem import _core
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute, op
 from tandem.framework.dtypes import int32, int64
+from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.indexed_slices import IndexedSlices
+from tandem.ops.check import axis_of
 
 _Cast, _MatMul, _Sum, _Sqrt = op("Cast"), op("MatMul"), op("Sum"), op("Sqrt")
 _Moments, _Maximum = op("Moments"), op("Maximum")
@@ -83,6 +85,8 @@ def tensordot(a, b, axes, name=None):
         if axes < 0:
             raise ValueError(f"`axes` must be at least 0. Received: {axes}.")
         rank = a.shape.rank
+        if rank is not None and axes > rank:
+            raise ValueError(f"`axes` must not be larger than the number of dimensions of tensor {a}. Received: {axes}.")
         return _core.functions.tensordot(a, b, list(range(rank - axes, rank)), list(range(axes)))
     a_axes, b_axes = axes
     return _core.functions.tensordot(a, b, a_axes, b_axes)
@@ -145,7 +149,7 @@ def _matrix_norm(x, magnitude, ord, axis, keepdims):
     if ord not in (1, 2, np.inf):
         raise ValueError(f"'ord' must be a supported matrix norm in [euclidean, fro, 1, 2, inf], got {ord}")
     rank = x.shape.rank
-    rows, columns = (a % rank for a in axis)
+    rows, columns = (axis_of(a, x) for a in axis)
     if ord == 2:
         order = [i for i in range(rank) if i not in (rows, columns)] + [rows, columns]
         values = execute("Svd", execute("Transpose", x, perm=order), compute_uv=False)[0]
@@ -253,7 +257,11 @@ def _padding(value, dtype):
 
 
 def _band(k):
-    return (int(k), int(k)) if np.ndim(k) == 0 else (int(k[0]), int(k[-1]))
+    if np.ndim(k) == 0:
+        return int(k), int(k)
+    if np.ndim(k) != 1 or len(k) not in (1, 2):
+        raise InvalidArgumentError(None, None, f"k must have one or two elements, got {k}.")
+    return int(k[0]), int(k[-1])
 
 
 def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):

@@ -6,7 +6,8 @@ import math
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.indexed_slices import IndexedSlices
-from tandem.ops.sizes import as_int32
+from tandem.ops.check import axis_of, with_rank
+from tandem.ops.sizes import as_int32, of_one_dtype
 
 
 def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
@@ -92,10 +93,11 @@ def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
 
 
 def _approx(operand, k, axis, sign):
-    operand = convert_to_tensor(operand)
+    operand = with_rank(operand, 1)
     rank = operand.shape.rank
-    last = axis % rank == rank - 1
-    order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
+    axis = axis_of(axis, operand)
+    last = axis == rank - 1
+    order = [i for i in range(rank) if i != axis] + [axis]
     moved = operand if last else execute("Transpose", operand, perm=order)
     values, indices = execute("TopKV2", moved if sign > 0 else -moved, k)
     values = values if sign > 0 else -values
@@ -132,8 +134,7 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
 
 def unravel_index(indices, dims, name=None):
     """Coordinates of flat positions."""
-    indices = convert_to_tensor(indices)
-    dims = convert_to_tensor(dims, indices.dtype)
+    indices, dims = of_one_dtype(indices, dims)
     sizes = execute("Cumprod", dims, axis=0, exclusive=True, reverse=True)
     flat = execute("Reshape", indices, [1, -1])
     found = execute("FloorMod", execute("FloorDiv", flat, sizes[:, None]), dims[:, None])
@@ -175,6 +176,8 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
     blocks = [int(v) for v in convert_to_tensor(block_shape).numpy()]
     base = [[0, 0]] * len(blocks) if base_paddings is None else convert_to_tensor(base_paddings).numpy().tolist()
     paddings, crops = [], []
+    if min(blocks, default=1) < 1:
+        raise ValueError(f"block_shape must be positive, got {blocks}.")
     for size, block, (before, after) in zip(sizes, blocks, base):
         extra = -(size + before + after) % block
         paddings.append([before, after + extra])

@@ -4,7 +4,7 @@ from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32
 from tandem.ops import array, random
-from tandem.ops.check import require_padding
+from tandem.ops.check import axis_of, require_padding
 
 _f = _core.functions
 _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
@@ -287,7 +287,8 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
         labels = execute("Cast", labels, dtype=logits.dtype)
     rank = logits.shape.rank
     if axis not in (-1, rank - 1):
-        order = [i for i in range(rank) if i != axis % rank] + [axis % rank]
+        axis = axis_of(axis, logits)
+        order = [i for i in range(rank) if i != axis] + [axis]
         labels, logits = (execute("Transpose", x, perm=order) for x in (labels, logits))
     if rank == 2:
         return execute("SoftmaxCrossEntropyWithLogits", logits, labels)[0]

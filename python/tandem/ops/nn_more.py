@@ -6,7 +6,9 @@ import operator
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, int64
+from tandem.ops.check import axis_of, with_rank
 from tandem.ops.nn import batch_normalization, conv2d, conv2d_transpose
+from tandem.ops.sizes import as_int32
 
 
 def crelu(features, axis=-1, name=None):
@@ -40,7 +42,7 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
 def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
     """Count, sum and sum of squares, after a shift."""
     x = convert_to_tensor(x)
-    axes = list(dict.fromkeys(int(a) for a in (axes if isinstance(axes, (list, tuple)) else [axes])))
+    axes = list(dict.fromkeys(axis_of(a, x) for a in (axes if isinstance(axes, (list, tuple)) else [axes])))
     sizes = [x.shape[a] for a in axes]
     if None in sizes:
         shape = execute("GatherV2", execute("Shape", x), axes)
@@ -137,7 +139,7 @@ def isotonic_regression(inputs, decreasing=True, axis=-1):
     x = execute("Cast", x, dtype=wide) if x.dtype is not wide else x
     rank = x.shape.rank
     order = list(range(rank))
-    order.append(order.pop(axis if axis >= 0 else axis + rank))
+    order.append(order.pop(axis_of(axis, x)))
     moved = order != list(range(rank))
     x = execute("Transpose", x, perm=order) if moved else x
     fitted, segments = execute("IsotonicRegression", x if decreasing else -x)
@@ -191,8 +193,8 @@ def collapse_repeated(labels, seq_length, name=None):
     """Sequences in which equal neighbours are one, and their lengths."""
     from tandem.ops.array import sequence_mask
 
-    labels = convert_to_tensor(labels)
-    lengths = convert_to_tensor(seq_length, int32)
+    labels = with_rank(labels, 2, 2)
+    lengths = as_int32(seq_length, "seq_length")
     longest = labels.shape[1]
     changed = execute("ConcatV2", [execute("OnesLike", labels[:, :1]) > 0, labels[:, 1:] != labels[:, :-1]], axis=1)
     keep = execute("LogicalAnd", changed, sequence_mask(lengths, longest))

@@ -15,6 +15,8 @@ from tandem.framework.dtypes import (  # noqa: F401  (public names)
     uint64,
 )  # fmt: skip
 from tandem.ops import array as _array, math as _math
+from tandem.ops.check import axis_of
+from tandem.ops.sizes import made_on_host
 
 newaxis, pi, e, inf = None, _np.pi, _np.e, _np.inf
 _settings = {"prefer_float32": False}
@@ -218,14 +220,18 @@ def full_like(a, fill_value, dtype=None):
 def arange(start, stop=None, step=1, dtype=None):
     """Evenly spaced numbers."""
     start, stop = (0, start) if stop is None else (start, stop)
+    if builtins.bool(_np.ndim(step) == 0 and step == 0):
+        raise ValueError("step must be non-zero.")
     return asarray(_np.arange(start, stop, step), dtype)
 
 
+@made_on_host
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=float, axis=0):
     """Numbers evenly spaced between two."""
     return asarray(_np.linspace(start, stop, num, endpoint, dtype=_dtype(dtype).as_numpy_dtype, axis=axis))
 
 
+@made_on_host
 def eye(N, M=None, k=0, dtype=float):
     """Ones on a diagonal."""
     return asarray(_np.eye(N, M, k, dtype=_dtype(dtype).as_numpy_dtype))
@@ -277,6 +283,7 @@ def transpose(a, axes=None):
 def swapaxes(a, axis1, axis2):
     """Two dimensions changed about."""
     a = asarray(a)
+    axis1, axis2 = axis_of(axis1, a), axis_of(axis2, a)
     order = list(range(a.shape.rank))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return _array.transpose(a, order)
@@ -286,8 +293,8 @@ def moveaxis(a, source, destination):
     """Dimensions at other places."""
     a = asarray(a)
     rank = a.shape.rank
-    source = [s % rank for s in _np.atleast_1d(source).tolist()]
-    destination = [d % rank for d in _np.atleast_1d(destination).tolist()]
+    source = [axis_of(s, a) for s in _np.atleast_1d(source).tolist()]
+    destination = [axis_of(d, a) for d in _np.atleast_1d(destination).tolist()]
     rest = [i for i in range(rank) if i not in source]
     for d, s in sorted(zip(destination, source)):
         rest.insert(d, s)

@@ -7,8 +7,9 @@ import numpy as np
 
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32
+from tandem.ops.check import axis_of, with_rank
 from tandem.ops.math import matmul
-from tandem.ops.sizes import as_int32, places_of
+from tandem.ops.sizes import as_int32, made_on_host, places_of
 
 
 def _lengths(x, fft_length, dims):
@@ -82,7 +83,9 @@ def _many(name, op, real, inverse):
         rank = x.shape.rank
         if axes is None:
             axes = range(rank) if fft_length is None else range(rank - len(fft_length), rank)
-        axes = [int(a) % rank for a in axes]
+        axes = [axis_of(a, x) for a in axes]
+        if not axes:
+            raise ValueError("fft_length or axes must name at least one axis.")
         halves = real and inverse
         if fft_length is None:
             lengths = [x.shape[a] for a in axes]
@@ -117,7 +120,7 @@ irfftnd = _many("irfftnd", "Real numbers from half of their Fourier transform,",
 def _axes(x, axes):
     if axes is None:
         return list(range(x.shape.rank))
-    return [int(a) for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
+    return [axis_of(a, x) for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
 
 
 def fftshift(x, axes=None, name=None):
@@ -149,21 +152,25 @@ def _raised_cosine(length, periodic, dtype, a, b):
     return convert_to_tensor(a - b * np.cos(2 * np.pi * np.arange(n) / over), dtype)
 
 
+@made_on_host
 def hann_window(window_length, periodic=True, dtype=float32, name=None):
     """Hann's window."""
     return _raised_cosine(window_length, periodic, dtype, 0.5, 0.5)
 
 
+@made_on_host
 def hamming_window(window_length, periodic=True, dtype=float32, name=None):
     """Hamming's window."""
     return _raised_cosine(window_length, periodic, dtype, 0.54, 0.46)
 
 
+@made_on_host
 def kaiser_window(window_length, beta=12.0, dtype=float32, name=None):
     """Kaiser's window."""
     return convert_to_tensor(np.kaiser(int(window_length), float(beta)), as_dtype(dtype))
 
 
+@made_on_host
 def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=float32, name=None):
     """The window made of sums of Kaiser's."""
     half = int(window_length) // 2
@@ -172,6 +179,7 @@ def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=float32, name=N
     return convert_to_tensor(np.concatenate([rising, rising[::-1]]), as_dtype(dtype))
 
 
+@made_on_host
 def vorbis_window(window_length, dtype=float32, name=None):
     """The power-complementary window of Vorbis."""
     n = int(window_length)
@@ -184,9 +192,11 @@ def vorbis_window(window_length, dtype=float32, name=None):
 
 def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
     """Overlapping pieces of a signal, in a new dimension."""
-    signal = convert_to_tensor(signal)
-    axis = axis % signal.shape.rank
+    signal = with_rank(signal, 1)
+    axis = axis_of(axis, signal)
     length, step, size = int(frame_length), int(frame_step), signal.shape[axis]
+    if length < 0 or step < 1:
+        raise ValueError(f"frame_length must not be negative and frame_step be positive, got {length} and {step}.")
     if pad_end:
         count = -(-size // step)
         missing = max(0, length + step * (count - 1) - size)
@@ -199,8 +209,10 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
 
 def overlap_and_add(signal, frame_step, name=None):
     """The sum of frames, each a step later than the one before."""
-    signal = convert_to_tensor(signal)
+    signal = with_rank(signal, 2)
     step = int(frame_step)
+    if step < 0:
+        raise ValueError(f"frame_step must not be negative, got {step}.")
     frames, length = signal.shape[-2], signal.shape[-1]
     total = step * (frames - 1) + length
     places = places_of(frames, step, length).reshape(-1)
@@ -243,6 +255,8 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
 
     def window(frame_length, dtype=float32):
         length, step = int(frame_length), int(frame_step)
+        if step < 1:
+            raise ValueError(f"frame_step must be positive, got {step}.")
         forward = forward_window_fn(length, dtype=dtype).numpy()
         overlaps = -(-length // step)
         squares = np.pad(np.square(forward), [0, overlaps * step - length]).reshape(overlaps, step)
@@ -262,8 +276,12 @@ def _check_norm(norm):
 
 def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
     """Discrete cosine transform, types one to four."""
+    if axis != -1:
+        raise NotImplementedError(f"axis must be -1. Got: {axis}")
     _check_norm(norm)
-    x = convert_to_tensor(input, None, float32)
+    x = with_rank(convert_to_tensor(input, None, float32), 1)
+    if n is not None and int(n) < 1:
+        raise ValueError(f"n should be a positive integer or None, got {n}.")
     if n is not None:
         x = _fit_last(x, int(n))
     size = x.shape[-1]
@@ -313,6 +331,8 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=Non
     """Modified cosine transform of pieces that overlap by half."""
     _check_norm(norm)
     length = int(frame_length)
+    if length % 4 or length < 4:
+        raise ValueError(f"The frame length must be a positive multiple of 4, got {length}.")
     half = length // 2
     pieces = frame(signals, length, half, pad_end=pad_end)
     if window_fn is not None:
@@ -329,8 +349,10 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=Non
 def inverse_mdct(mdcts, window_fn=vorbis_window, norm=None, name=None):
     """The signal from the modified cosine transforms of its pieces."""
     _check_norm(norm)
-    mdcts = convert_to_tensor(mdcts)
+    mdcts = with_rank(mdcts, 1)
     half = mdcts.shape[-1]
+    if half == 0:
+        raise ValueError(f"mdcts must not be empty in its last dimension, got shape {mdcts.shape}.")
     back = idct(mdcts, type=4, norm=norm)
     if norm is None:
         back = back * (0.5 / half)
@@ -357,6 +379,7 @@ def _mel_matrix(bins, spectrum, rate, low, high):
     return np.pad(np.maximum(0.0, np.minimum(rising, falling)), [[1, 0], [0, 0]])
 
 
+@made_on_host
 def linear_to_mel_weight_matrix(
     num_mel_bins=20, num_spectrogram_bins=129, sample_rate=8000, lower_edge_hertz=125.0, upper_edge_hertz=3800.0,
     dtype=float32, name=None,
@@ -373,7 +396,7 @@ def linear_to_mel_weight_matrix(
 
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
     """Mel-frequency cepstral coefficients."""
-    x = convert_to_tensor(log_mel_spectrograms)
+    x = with_rank(log_mel_spectrograms, 1)
     if x.shape[-1] == 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {x}")
     return dct(x, type=2) * (1.0 / math.sqrt(x.shape[-1] * 2.0))

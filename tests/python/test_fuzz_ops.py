@@ -1,0 +1,51 @@
+"""A short run of the fuzzer of calls (tests/fuzz/fuzz_ops.py), and that it sees what it is for."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from conftest import PACKAGE, environment
+
+FUZZER = pathlib.Path(__file__).parents[1] / "fuzz/fuzz_ops.py"
+sys.path.insert(0, str(FUZZER.parent))
+
+import fuzz_ops  # noqa: E402
+
+
+def test_a_slice_of_calls():
+    run = subprocess.run(
+        [sys.executable, str(FUZZER), "--seed", "15", "--calls", "2000"],
+        env={**environment(), "TANDEM_PACKAGE": str(PACKAGE)}, capture_output=True, text=True, timeout=240, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.endswith("fuzz_ops: 2000 calls, 0 findings\n"), run.stdout
+
+
+# A call that is as wrong as can be, and what is said of it.
+BAD = {
+    "crash": ("__import__('os').kill(__import__('os').getpid(), 11)", "crash (SIGSEGV)"),
+    "end": ("__import__('os')._exit(3)", "the process ended with status 3"),
+    "class": ("{}['a']", None),
+    "strange class": ("1 // 0", "ZeroDivisionError: integer division or modulo by zero"),
+    "value": ("tf.constant(1) + 1", None),
+    "error": ("tf.ones([2]) + tf.ones([3])", None),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_the_fuzzer_says(what):
+    call, said = BAD[what]
+    cases = [{"number": i, "function": "f", "mode": "eager", "tensors": [], "call": c}
+             for i, c in enumerate((call, "tf.constant(2)"))]  # fmt: skip
+    outcomes = []
+    fuzz_ops.Run(sys.executable, "tandem", cases, lambda case, outcome: outcomes.append((case, outcome))).all()
+    assert fuzz_ops.wrong(*outcomes[0]) == said
+    assert outcomes[1][1] == {"value": [["int32", [], [2.0]]]}  # the next one runs
+
+
+def test_calls_are_those_of_their_seed():
+    first, second = (fuzz_ops.Generator(7, ["eager", "map"]) for _ in range(2))
+    assert [first.case(i) for i in range(50)] == [second.case(i) for i in (*range(50),)]
+    assert first.case(13) == second.case(13)
+    assert len(first) > 1000
