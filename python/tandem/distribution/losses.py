@@ -8,7 +8,7 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
     """The sum of the examples' losses over the size of the global batch."""
     loss = _core.convert_to_tensor(per_example_loss)
     if not loss.dtype.is_floating:
-        loss = _core.execute("Cast", loss, dtype=_core.float32)
+        loss = _core.execute("Cast", loss, dtype="float32")
     if loss.shape.rank == 0:
         raise ValueError("Input to `compute_average_loss` must be a tensor with at least one dimension of examples.")
     if has_strategy() and in_cross_replica_context():

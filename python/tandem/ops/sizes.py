@@ -1,6 +1,8 @@
 """Sizes and indices that an op takes as int32, or that must be of one dtype: what does not fit is an error, never
 another number."""
 
+import functools
+
 import numpy as np
 
 from tandem import _core
@@ -39,3 +41,18 @@ def places_of(count, step, length, rate=1):
             None, None, f"{count} pieces of {length} elements are more than int32 counts. Use smaller pieces."
         )
     return (np.arange(count)[:, None] * step + np.arange(length)[None, :] * rate).astype(np.int32)
+
+
+def made_on_host(function):
+    """A function that makes arrays of a size that is its argument: what the host has no room for is TensorFlow's error."""
+
+    @functools.wraps(function)
+    def checked(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except MemoryError as error:
+            raise ResourceExhaustedError(
+                None, None, f"{function.__name__}: {error}. Use smaller sizes."
+            ) from None  # fmt: skip
+
+    return checked
