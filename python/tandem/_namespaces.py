@@ -21,9 +21,10 @@ class Namespace(types.ModuleType):
 
     def __getattr__(self, name):
         prefix = self.__name__.removeprefix(ROOT + ".") + "."
-        value = find(prefix, name)
-        setattr(self, name, value)
-        return value
+        with alone():
+            if name not in self.__dict__:  # another thread may have been first
+                setattr(self, name, find(prefix, name))
+            return self.__dict__[name]
 
     def __dir__(self):
         return names_in(self.__name__.removeprefix(ROOT + ".") + ".")
@@ -39,10 +40,13 @@ def find(prefix, name):
             return module
         where = (ROOT + "." + prefix).rstrip(".")
         raise AttributeError(f"module '{where}' has no attribute '{name}'")
-    value = Absent(full, *place[1:]) if place[0] == "" else named(load(*place), full)
-    if not prefix:
-        setattr(sys.modules[ROOT], name, value)
-    return value
+    with alone():
+        if not prefix and name in vars(sys.modules[ROOT]):
+            return vars(sys.modules[ROOT])[name]
+        value = Absent(full, *place[1:]) if place[0] == "" else named(load(*place), full)
+        if not prefix:
+            setattr(sys.modules[ROOT], name, value)
+        return value
 
 
 def load(module, attribute):

@@ -1,9 +1,11 @@
 """Loads the one Keras of the process, running on Tandem in TensorFlow's place.
 
 `keras` is the package from PyPI, unchanged: its modules are loaded with an `__import__` that maps
-`tensorflow` to `tandem`, and its TensorFlow backend then runs on Tandem. The version is pinned exactly.
+`tensorflow` to `tandem`, and its TensorFlow backend then runs on Tandem. The version is pinned exactly. An `except:`
+that goes on becomes `except Exception:`, so that Ctrl-C is not lost while a model is traced.
 """
 
+import ast
 import contextlib
 import importlib
 import importlib.abc
@@ -36,6 +38,30 @@ _EXTENDED = {
 }
 
 
+# Modules with an `except:` that goes on, which would take Ctrl-C for whatever it expects.
+_CATCHING_ALL = frozenset(
+    f"keras.src.{name}"
+    for name in (
+        "backend.common.variables", "backend.tensorflow.core", "dtype_policies", "layers.attention.multi_head_attention",
+        "layers.core.lambda_layer", "layers.layer", "legacy.saving.saving_utils", "models.functional", "models.model",
+        "models.sequential", "ops.core", "saving.saving_lib", "trainers.compile_utils", "utils.python_utils",
+    )
+)  # fmt: skip
+
+
+def _without_interrupts(source, path):
+    """The module's code, whose handlers of everything catch exceptions: not an interrupt, nor SystemExit."""
+    tree = ast.parse(source, path)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.type is None and not _raises_again(node):
+            node.type = ast.copy_location(ast.Name("Exception", ast.Load()), node)
+    return compile(tree, path, "exec", dont_inherit=True)
+
+
+def _raises_again(handler):
+    return any(isinstance(node, ast.Raise) and node.exc is None for node in ast.walk(handler))
+
+
 class _Loader(importlib.abc.Loader):
     """Runs a module of Keras with mapped imports."""
 
@@ -51,7 +77,11 @@ class _Loader(importlib.abc.Loader):
 
     def _exec_module(self, module):
         module.__dict__["__builtins__"] = _BUILTINS
-        self._inner.exec_module(module)
+        if module.__name__ in _CATCHING_ALL:
+            source = self._inner.get_source(module.__name__)
+            exec(_without_interrupts(source, self._inner.path), module.__dict__)  # noqa: S102
+        else:
+            self._inner.exec_module(module)
         if module.__name__ in _BY_NAME:
             module.importlib = MappedImportlib()
         if module.__name__ in _OLD_NAMES:

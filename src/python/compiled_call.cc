@@ -108,8 +108,8 @@ nb::object pack(PyObject* form, const std::vector<Tensor>& results) {
 
 PyObject* ask_python(PyObject* self, PyObject* method, PyObject* args, PyObject* kwargs) {
   const nb::object none = nb::steal(kwargs ? nullptr : PyDict_New());
-  PyObject* result = PyObject_CallMethodObjArgs(self, method, args,
-                                                kwargs ? kwargs : none.ptr(), nullptr);
+  PyObject* const given[] = {self, args, kwargs ? kwargs : none.ptr()};
+  PyObject* result = PyObject_VectorcallMethod(method, given, 3, nullptr);
   if (!result) throw nb::python_error();
   return result;
 }

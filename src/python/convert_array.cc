@@ -137,8 +137,8 @@ void release_later(PyObject* object) {
 }
 
 bool is_array_like(PyObject* value) {
-  return PyObject_CheckBuffer(value) || PyObject_HasAttrString(value, "__array__") ||
-         PyObject_HasAttrString(value, "__array_interface__");
+  return PyObject_CheckBuffer(value) || has_attribute(value, "__array__") ||
+         has_attribute(value, "__array_interface__");
 }
 
 Tensor from_array(PyObject* value, const ConvertOptions& options) {

@@ -44,7 +44,9 @@ void enter_element_function(nb::handle self) {
     g.draws = traced_draws();
   }
   g.entered.push_back({std::make_unique<HideListeners>(),
-                       std::make_unique<EmitterScope>(g.tracer.get()), t_graph});
+                       std::make_unique<EmitterScope>(g.tracer.get()),
+                       nb::borrow(t_graph),
+                       {}});
   t_graph = self.ptr();
 }
 

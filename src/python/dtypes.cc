@@ -43,7 +43,7 @@ int bfloat16_number() {
 }
 
 [[noreturn]] void not_a_dtype(PyObject* o) {
-  PyErr_Clear();
+  drop_error(PyExc_Exception);
   raise(PyExc_TypeError, "Cannot convert the argument `type_value`: " + repr_of(o) +
                              " to a TensorFlow DType.");
 }
@@ -89,7 +89,7 @@ DType find_dtype(PyObject* o) {
   PyErr_Clear();
   if (t != DType::kInvalid || PyType_Check(o)) return t;
   const nb::object inner = nb::steal(PyObject_GetAttrString(o, "dtype"));
-  PyErr_Clear();
+  if (!inner.is_valid()) drop_error(PyExc_AttributeError);
   return inner.is_valid() && !inner.is(o) ? find_dtype(inner.ptr()) : DType::kInvalid;
 }
 

@@ -76,6 +76,29 @@ PyGILState_STATE __wrap_PyGILState_Ensure() {
 
 TANDEM_STANDS_STILL(void, PyEval_RestoreThread, (PyThreadState * s), (s))
 TANDEM_STANDS_STILL(void, _Py_Dealloc, (PyObject * o), (o))
+TANDEM_STANDS_STILL(int, PyDict_Contains, (PyObject * o, PyObject* k), (o, k))
+TANDEM_STANDS_STILL(int, PyDict_DelItem, (PyObject * o, PyObject* k), (o, k))
+TANDEM_STANDS_STILL(PyObject*, PyDict_GetItemWithError, (PyObject * o, PyObject* k),
+                    (o, k))
+TANDEM_STANDS_STILL(int, PyDict_SetItem, (PyObject * o, PyObject* k, PyObject* v),
+                    (o, k, v))
+TANDEM_STANDS_STILL(int, PyErr_CheckSignals, (), ())
+TANDEM_STANDS_STILL(void, PyErr_NormalizeException,
+                    (PyObject * *t, PyObject** v, PyObject** b), (t, v, b))
+TANDEM_STANDS_STILL(void, PyErr_Print, (), ())
+TANDEM_STANDS_STILL(void, PyErr_SetObject, (PyObject * t, PyObject* v), (t, v))
+TANDEM_STANDS_STILL(void, PyErr_WriteUnraisable, (PyObject * o), (o))
+TANDEM_STANDS_STILL(double, PyFloat_AsDouble, (PyObject * o), (o))
+TANDEM_STANDS_STILL(long, PyLong_AsLong, (PyObject * o), (o))
+TANDEM_STANDS_STILL(long long, PyLong_AsLongLong, (PyObject * o), (o))
+TANDEM_STANDS_STILL(int, PyObject_GetBuffer, (PyObject * o, Py_buffer* b, int f),
+                    (o, b, f))
+TANDEM_STANDS_STILL(int, PyObject_HasAttr, (PyObject * o, PyObject* n), (o, n))
+TANDEM_STANDS_STILL(int, PyObject_HasAttrString, (PyObject * o, const char* n), (o, n))
+TANDEM_STANDS_STILL(Py_ssize_t, PyObject_LengthHint, (PyObject * o, Py_ssize_t d), (o, d))
+TANDEM_STANDS_STILL(int, PySequence_Contains, (PyObject * o, PyObject* v), (o, v))
+TANDEM_STANDS_STILL(PyObject*, PySequence_GetItem, (PyObject * o, Py_ssize_t i), (o, i))
+TANDEM_STANDS_STILL(Py_ssize_t, PySequence_Size, (PyObject * o), (o))
 TANDEM_STANDS_STILL(PyObject*, PyEval_EvalCode, (PyObject * c, PyObject* g, PyObject* l),
                     (c, g, l))
 TANDEM_STANDS_STILL(PyObject*, PyImport_ImportModule, (const char* n), (n))

@@ -45,10 +45,13 @@ void set_error(const Error& e) {
     set_text(PyExc_RuntimeError, e.what());
     return;
   }
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) return;  // Ctrl-C
   PyErr_Clear();  // of a conversion that was tried and given up
   PyObject* const text = text_of(e.what());
   if (!text) return;
-  PyObject* error = PyObject_CallFunction(type, "OON", Py_None, Py_None, text);
+  PyObject* const given[] = {Py_None, Py_None, text};
+  PyObject* error = PyObject_Vectorcall(type, given, 3, nullptr);
+  Py_DECREF(text);
   if (!error) return;
   PyErr_SetObject(type, error);
   Py_DECREF(error);
@@ -91,8 +94,24 @@ std::string repr_of(PyObject* o) {
   const char* utf8 = text ? PyUnicode_AsUTF8(text) : nullptr;
   std::string result = utf8 ? utf8 : "<object without repr>";
   Py_XDECREF(text);
+  // Ctrl-C in somebody's __repr__ comes again where it can be thrown.
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+    PyErr_SetInterrupt();
+  }
   PyErr_Clear();
   return result;
+}
+
+void drop_error(PyObject* type) {
+  if (!PyErr_Occurred()) return;
+  if (!PyErr_ExceptionMatches(type)) throw nb::python_error();
+  PyErr_Clear();
+}
+
+bool has_attribute(PyObject* o, const char* name) {
+  const nb::object found = nb::steal(PyObject_GetAttrString(o, name));
+  if (!found.is_valid()) drop_error(PyExc_AttributeError);
+  return found.is_valid();
 }
 
 void bind_errors(nb::module_& m) {

@@ -33,6 +33,13 @@ PyObject* guarded(Body&& body) {
 /// repr(o) for messages; never fails.
 std::string repr_of(PyObject* o);
 
+/// Drops the error that is set, if any. One of another class is thrown: what a signal
+/// handler raised in the middle of a property must not get lost.
+void drop_error(PyObject* type);
+
+/// hasattr(o, name).
+bool has_attribute(PyObject* o, const char* name);
+
 void bind_errors(nb::module_& m);
 
 }  // namespace tandem::python

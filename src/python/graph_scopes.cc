@@ -27,7 +27,7 @@ void record_traced(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> i
 
 void enter(nb::handle self, PyGraph& g, std::unique_ptr<HideListeners> hidden) {
   g.entered.push_back({std::move(hidden), std::make_unique<EmitterScope>(g.tracer.get()),
-                       t_graph, set_name_prefix({})});
+                       nb::borrow(t_graph), set_name_prefix({})});
   t_graph = self.ptr();
 }
 
@@ -53,10 +53,11 @@ void enter_function(nb::handle self) {
 }
 
 void exit_graph(PyGraph& g) {
-  if (g.entered.empty()) raise(PyExc_RuntimeError, "The graph was not entered.");
-  t_graph = g.entered.back().previous;
-  set_name_prefix(std::move(g.entered.back().prefix));
+  if (g.entered.empty()) return;  // entering it has failed
+  PyGraph::Entered last = std::move(g.entered.back());
   g.entered.pop_back();
+  t_graph = last.previous.ptr();
+  set_name_prefix(std::move(last.prefix));
 }
 
 // `like`: a compiled function whose memory the new one shares.
@@ -198,6 +199,18 @@ std::optional<Ints> known_ints(const Tensor& tensor) {
   return known;
 }
 
+PyGraph::~PyGraph() {
+  while (!entered.empty()) {
+    if (entered.back().thread == std::this_thread::get_id()) {
+      exit_graph(*this);
+      continue;
+    }
+    // The scopes belong to another thread, which has ended, or never comes back to them.
+    static_cast<void>(new Entered(std::move(entered.back())));
+    entered.pop_back();
+  }
+}
+
 void bind_graph_scopes(nb::module_& m) {
   nb::class_<PyGraph>(m, "FuncGraph", nb::is_weak_referenceable(), nb::dynamic_attr(),
                       "A graph that ops are traced into while it is the default.")
@@ -223,12 +236,12 @@ void bind_graph_scopes(nb::module_& m) {
            [](PyInitScope& s) {
              s.entered.push_back({std::make_unique<HideListeners>(),
                                   std::make_unique<EmitterScope>(nullptr),
-                                  t_graph,
+                                  nb::borrow(t_graph),
                                   {}});
              t_graph = nullptr;
            })
       .def("__exit__", [](PyInitScope& s, nb::args) {
-        t_graph = s.entered.back().previous;
+        t_graph = s.entered.back().previous.ptr();
         s.entered.pop_back();
       });
 

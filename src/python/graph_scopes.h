@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -18,6 +19,9 @@ struct PyGraph {
   explicit PyGraph(std::string name) : graph(std::make_shared<Graph>(std::move(name))) {}
   PyGraph(const PyGraph&) = delete;
   PyGraph& operator=(const PyGraph&) = delete;
+  /// Leaves it: an interrupt may come between entering a graph and the block that leaves
+  /// it.
+  ~PyGraph();
 
   /// Shared with the compiled function that is made of it: tensors that left the function
   /// can still say what they are.
@@ -28,8 +32,9 @@ struct PyGraph {
   struct Entered {
     std::unique_ptr<HideListeners> hidden;
     std::unique_ptr<EmitterScope> scope;
-    PyObject* previous;
-    std::string prefix;  // of names, before
+    nb::object previous;  // null: none
+    std::string prefix;   // of names, before
+    std::thread::id thread = std::this_thread::get_id();
   };
   std::vector<Entered> entered;
 

@@ -28,7 +28,7 @@ namespace {
 PyObject* g_boolean_mask = nullptr;
 
 [[noreturn]] void raise_index(PyObject* item) {
-  PyErr_Clear();
+  drop_error(PyExc_TypeError);
   raise(PyExc_TypeError,
         fmt::format(
             "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and "

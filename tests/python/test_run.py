@@ -1,5 +1,11 @@
 """`tandem run` and install_as_tensorflow()."""
 
+import subprocess
+import sys
+
+import pytest
+from conftest import environment
+
 SCRIPT = """
 import sys
 import tensorflow as tf
@@ -81,3 +87,48 @@ def test_too_late(run_python):
     )
     assert status == 0, err
     assert "already imported" in out
+
+
+POOL = """
+import multiprocessing as mp
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+import tensorflow as tf
+
+
+def more(x):
+    return float(tf.constant(x) + 1)
+
+
+def work():
+    context = mp.get_context(sys.argv[1])
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        print(list(pool.map(more, [1.0, 2.0])))
+    with context.Pool(1) as pool:
+        print(pool.map(more, [3.0]))
+    child = context.Process(target=more, args=(1.0,))
+    child.start()
+    child.join()
+    print(child.exitcode)
+
+
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_children_of_multiprocessing_find_tensorflow(tmp_path, method):
+    script = tmp_path / "pool.py"
+    script.write_text(POOL + 'if __name__ == "__main__":\n    work()\n')
+    command = [sys.executable, "-m", "tandem", "run", "--quiet", str(script), method]
+    done = subprocess.run(command, env=environment(0), capture_output=True, text=True, timeout=200, check=False)
+    assert done.stdout == "[2.0, 3.0]\n[4.0]\n0\n", done.stderr
+
+
+def test_a_pool_without_the_main_guard_gets_pythons_error(tmp_path):
+    script = tmp_path / "pool.py"
+    script.write_text(POOL + "work()\n")
+    command = [sys.executable, "-m", "tandem", "run", "--quiet", str(script), "spawn"]
+    done = subprocess.run(command, env=environment(0), capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 1
+    assert "bootstrapping phase" in done.stderr and "BrokenProcessPool" in done.stderr

@@ -15,8 +15,8 @@ class FuncGraph(_core.FuncGraph):
 
     @contextlib.contextmanager
     def as_default(self):
-        self._enter()
         try:
+            self._enter()
             yield self
         finally:
             self._exit()

@@ -60,8 +60,8 @@ def trace_callable(fn, args=(), kwargs=None, name=None, created=None, values=(),
         placeholders.append(graph.placeholder(value.dtype, value.shape, value.name or path or "arg"))
         return placeholders[-1]
 
-    graph._enter_function()
     try:
+        graph._enter_function()
         with creation.rules(created, graph, values):
             given = composites.rebuild(tuple(args), place)
             kwargs = kwargs or {}

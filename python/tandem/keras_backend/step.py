@@ -15,8 +15,8 @@ class _Trace:
         self.specs = specs
         self.device = device
         graph = _core.FuncGraph(getattr(step, "__name__", "step"))
-        graph._enter_function()
         try:
+            graph._enter_function()
             arguments = [graph.placeholder(s.dtype, s.shape, s.name) for s in specs]
             result = step(pack(structure, arguments))
             self.result = nest.map_structure(_as_tensor, result)

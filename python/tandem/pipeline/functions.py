@@ -34,8 +34,8 @@ class ElementFunction:
         self._name = f"{kind}_{getattr(function, '__name__', type(function).__name__)}"
         self.structure = None
         graph = FuncGraph(self._name)
-        _core.data.enter_function(graph)
         try:
+            _core.data.enter_function(graph)
             with device("/device:CPU:0"):
                 results = self._trace(graph)
             if not _debug_mode:

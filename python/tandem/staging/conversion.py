@@ -34,6 +34,16 @@ _LIBRARIES = frozenset(
 _FEATURES = (converter.Feature.ASSERT_STATEMENTS,)
 
 
+def _leave_status(self, *_):
+    """An interrupt can come right before an inner context is left: what it left behind goes with the outer one."""
+    stack = ag_ctx._control_ctx()
+    if self in stack:
+        del stack[stack.index(self) :]
+
+
+ag_ctx.ControlStatusCtx.__exit__ = _leave_status
+
+
 class _Transpiler(malt_api.PyToPy):
     """malt's converter with Tandem's operators behind the name `ag__`."""
 

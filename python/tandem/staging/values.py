@@ -54,7 +54,11 @@ class scratch_graph:
         self._graph = FuncGraph("scratch")
 
     def __enter__(self):
-        self._graph._enter()
+        try:
+            self._graph._enter()
+        except BaseException:
+            self._graph._exit()  # an interrupt came right behind it
+            raise
 
     def __exit__(self, *exception):
         self._graph._exit()

@@ -1,0 +1,126 @@
+"""The end of a process while threads compute, iterate or wait: with the status that the program gives, whatever they
+are about. Once, or 100 times with TANDEM_LONG_TESTS=1."""
+
+import os
+
+import pytest
+
+ROUNDS = 100 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 1
+
+# Each is run again and again by threads that nobody joins; `begun` says that it ran once.
+BUSY = """
+    import atexit, itertools, os, sys, threading, time
+    import tandem as tf
+
+    @tf.function
+    def spin(x):
+        while x < 1.0:
+            x = x * 0.5
+        return x
+
+    @tf.function
+    def through_python(x):
+        return tf.py_function(lambda y: y + 1.0, [x], tf.float32)
+
+    def count():
+        yield from itertools.count()
+
+    big, small = tf.ones([300, 300]), tf.ones([8])
+    numbers = tf.data.Dataset.range(10**9)
+    live = iter(numbers.map(lambda x: x + 1, num_parallel_calls=2).prefetch(2))
+
+    def gradient():
+        v = tf.Variable(small)
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(v * v)
+        tape.gradient(y, v)
+
+    def iterate(dataset):
+        def work():
+            for _ in dataset.take(50):
+                pass
+
+        return work
+
+    generator = tf.data.Dataset.from_generator(count, output_signature=tf.TensorSpec([], tf.int32))
+    WORK = {
+        "eager": lambda: tf.matmul(big, big),
+        "read": lambda: tf.matmul(big, big).numpy(),
+        "trace": lambda: tf.function(lambda x: x * 2 + 1)(small),
+        "gradient": gradient,
+        "python": lambda: through_python(tf.constant(1.0)),
+        "dataset": iterate(numbers.map(lambda x: x + 1, num_parallel_calls=2).prefetch(2)),
+        "generator": iterate(generator.prefetch(2)),
+        "live": lambda: next(live),
+    }
+
+    def busy(*names):
+        for name in names:
+            begun = threading.Event()
+
+            def run(work=WORK[name], begun=begun):
+                while True:
+                    work()
+                    begun.set()
+
+            threading.Thread(target=run, daemon=True).start()
+            assert begun.wait(60), name
+"""
+
+
+@pytest.mark.parametrize("gpus", [0, 1] if ROUNDS > 1 else [0])
+def test_daemon_threads_compute(run_python, gpus):
+    for _ in range(ROUNDS):
+        status, out, err = run_python(
+            BUSY
+            + """
+    busy(*WORK)
+    threading.Thread(target=lambda: spin(tf.constant(0.0)), daemon=True).start()
+    print("end", flush=True)
+    sys.exit(3)
+    """,
+            gpus=gpus,
+        )
+        assert (status, out) == (3, "end\n"), err[-3000:]
+
+
+def test_all_endings(run_python):
+    cases = {
+        "an exception": ("raise ValueError('mine')", 1),
+        "os._exit": ("os._exit(7)", 7),
+        "sys.exit in a thread": ("t = threading.Thread(target=sys.exit, args=(5,)); t.start(); t.join()", 0),
+        "an exit function that computes": ("atexit.register(lambda: print(float(tf.reduce_sum(small))))", 0),
+        "an exit function that iterates": ("atexit.register(lambda: print(int(next(iter(numbers.prefetch(1))))))", 0),
+    }
+    for name, (code, wanted) in cases.items():
+        status, out, err = run_python(BUSY + f"    busy('eager', 'python', 'dataset')\n    {code}\n")
+        assert status == wanted, (name, err[-3000:])
+        if "exit function" in name:
+            assert out.strip() in ("8.0", "0"), name
+
+
+def test_python_code_that_never_returns(run_python):
+    """A generator and a function that wait for ever are left behind."""
+    status, out, err = run_python(
+        BUSY
+        + """
+    entered = [threading.Event(), threading.Event()]
+
+    def wait_for_ever(number):
+        entered[number].set()
+        threading.Event().wait()
+
+    def stuck():
+        yield 1
+        wait_for_ever(0)
+
+    it = iter(tf.data.Dataset.from_generator(stuck, output_signature=tf.TensorSpec([], tf.int32)).prefetch(2))
+    next(it)
+    stays = tf.function(lambda x: tf.py_function(lambda y: wait_for_ever(1), [x], tf.float32))
+    threading.Thread(target=stays, args=(tf.constant(1.0),), daemon=True).start()
+    for e in entered:
+        assert e.wait(60)
+    sys.exit(4)
+    """
+    )
+    assert status == 4, err[-3000:]
