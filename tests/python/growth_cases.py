@@ -405,7 +405,10 @@ def soak(steps):
     for name, make, shape in all_layers():
         ids = isinstance(shape, int)
         x = keras.Input((shape,) if ids else shape, dtype="int32" if ids else "float32")
-        model = keras.Model(x, layers.Dense(1)(layers.Flatten()(layers.Dense(3)(make()(x)))))
+        h = layers.Dense(3)(make()(x))
+        if len(h.shape) > 2:
+            h = keras.ops.mean(h, axis=tuple(range(1, len(h.shape) - 1)))
+        model = keras.Model(x, layers.Dense(1)(h))
         model.compile("adam", "mse")
         rng = np.random.default_rng(0)
 
