@@ -146,15 +146,53 @@ def test_shards_over_shards(tmp_path):
         assert named <= there and len(there - named) <= 1, "shards that nothing names are removed"
 
 
-def test_a_file_that_must_not_be_written(tmp_path):
-    if os.geteuid() == 0:
-        pytest.skip("root may write every file")
-    path = tmp_path / "m.keras"
-    model_of(1).save(path)
-    path.chmod(0o440)
-    with pytest.raises(PermissionError):
-        model_of(2).save(path)
-    assert value_of(keras.models.load_model(path)) == {1.0}
+def test_files_and_folders_that_must_not_be_written(run_python, tmp_path):
+    """As root, who may write everything, in a process that becomes another user."""
+    (tmp_path / "d").mkdir()
+    os.chmod(tmp_path / "d", 0o777)
+    os.chmod(tmp_path, 0o755)
+    status, out, err = run_python(f"""
+        import os
+        import tandem as tf
+        from tandem import keras
+
+        folder = {str(tmp_path / "d")!r}
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.save(folder + "/loads-what-saving-needs.keras")
+        keras.models.load_model(folder + "/loads-what-saving-needs.keras")
+        parents = folder
+        while (parents := os.path.dirname(parents)) != "/":
+            os.chmod(parents, os.stat(parents).st_mode | 0o111) if os.stat(parents).st_uid == os.geteuid() else None
+        if os.geteuid() == 0:
+            os.setgid(65534)
+            os.setuid(65534)
+
+        def refused(work, kind):
+            try:
+                work()
+            except kind as error:
+                assert ".tandem-new-" not in str(error), error
+                return
+            raise AssertionError("it was written")
+
+        path = folder + "/m.keras"
+        model.save(path)
+        before = open(path, "rb").read()
+        os.chmod(path, 0o440)
+        refused(lambda: model.save(path), PermissionError)
+        assert open(path, "rb").read() == before
+        inner = folder + "/inner"
+        os.mkdir(inner)
+        model.save(inner + "/m.keras")
+        os.chmod(inner, 0o555)
+        model.save(inner + "/m.keras")  # the file may be written, if not its folder
+        keras.models.load_model(inner + "/m.keras")
+        refused(lambda: model.save(inner + "/new.keras"), PermissionError)
+        refused(lambda: tf.train.Checkpoint(v=tf.Variable(1)).write(inner + "/ck"), tf.errors.PermissionDeniedError)
+        refused(lambda: tf.data.Dataset.range(2).save(inner), tf.errors.PermissionDeniedError)
+        os.chmod(inner, 0o755)
+    """)
+    assert status == 0, err
 
 
 # ---- Backups

@@ -136,18 +136,18 @@ def test_elements_come_back(tmp_path, name):
     assert type(next(iter(again))) is type(next(iter(dataset)))
 
 
-class Masked(tf.experimental.ExtensionType):
+class NamedValues(tf.experimental.ExtensionType):
     values: tf.Tensor
     name: str
 
 
 def test_extension_types_come_back(tmp_path):
-    dataset = tf.data.Dataset.from_tensors(Masked(tf.constant([1, 2]), "n"))
+    dataset = tf.data.Dataset.from_tensors(NamedValues(tf.constant([1, 2]), "n"))
     dataset.save(str(tmp_path))
     (element,) = tf.data.Dataset.load(str(tmp_path))
-    assert isinstance(element, Masked) and element.name == "n" and element.values.numpy().tolist() == [1, 2]
+    assert isinstance(element, NamedValues) and element.name == "n" and element.values.numpy().tolist() == [1, 2]
     path = tmp_path / "dataset.json"
-    path.write_text(path.read_text().replace('"Masked"', '"os.system"'))
+    path.write_text(path.read_text().replace('"NamedValues"', '"os.system"'))
     (element,) = tf.data.Dataset.load(str(tmp_path))
     assert type(element).__name__ == "AnonymousExtensionType" and element.name == "n"
 
