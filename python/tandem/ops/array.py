@@ -359,8 +359,10 @@ def sequence_mask(lengths, maxlen=None, dtype=bool_, name=None):
     lengths = _convert(lengths)
     if maxlen is None:
         maxlen = execute("Maximum", execute("Max", lengths), _convert(0, lengths.dtype))
-    elif not _core.is_tensor_like(maxlen) and int(maxlen) > lengths.dtype.max:
-        lengths = execute(_Cast, lengths, dtype=int64)
+    elif lengths.dtype.is_integer:
+        maxlen = convert_sizes(maxlen)
+        if maxlen.dtype is int64:
+            lengths = execute(_Cast, lengths, dtype=int64)
     row = range(_to(maxlen, lengths.dtype))
     mask = execute("Less", row, execute("ExpandDims", lengths, axis=-1))
     dtype = as_dtype(dtype)

@@ -405,6 +405,7 @@ def _resize(batch, size, method, antialias):
 
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
     """The image as large as fits, its ratio kept, in the middle of zeros."""
+    target_height, target_width = (as_int32(n) if hasattr(n, "dtype") else n for n in (target_height, target_width))
     image = _image(image)
     batch, back = _as_batch(image)
     height, width = _sizes(image)

@@ -168,6 +168,7 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
     return execute("Reshape", execute("Transpose", grid, perm=[0, 1, 3, 2, 4, 5]), [-1, out_h, out_w, h * w * channels])
 
 
+@made_on_host
 def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise="uniform", name=None):
     """A window of each image around its offset; what lies outside of the image is noise."""
     from tandem.ops import random

@@ -143,8 +143,8 @@ def unravel_index(indices, dims, name=None):
 
 def dynamic_stitch(indices, data, name=None):
     """The rows of several tensors at the places that their indices say; later ones win."""
-    places = execute("ConcatV2", [execute("Reshape", convert_to_tensor(i, int32), [-1]) for i in indices], axis=0) \
-        if len(indices) > 1 else execute("Reshape", convert_to_tensor(indices[0], int32), [-1])  # fmt: skip
+    flat = [execute("Reshape", as_int32(i, "indices"), [-1]) for i in indices]
+    places = execute("ConcatV2", flat, axis=0) if len(flat) > 1 else flat[0]
     rows = []
     for index, value in zip(indices, data):
         index, value = convert_to_tensor(index), convert_to_tensor(value)

@@ -11,6 +11,8 @@ _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 
 def _rank(n, data_format):
+    if data_format is None and n not in _LAYOUTS:
+        raise ValueError(f"One, two or three spatial dimensions are wanted, between batch and channels. Got {n}.")
     return _LAYOUTS[n] if data_format is None else data_format
 
 
