@@ -152,6 +152,19 @@ def test_extension_types_come_back(tmp_path):
     assert type(element).__name__ == "AnonymousExtensionType" and element.name == "n"
 
 
+def test_two_extension_types_of_one_name(tmp_path):
+    def define(*fields):
+        return type(tf.experimental.ExtensionType)(
+            "Twice", (tf.experimental.ExtensionType,), {"__annotations__": dict.fromkeys(fields, tf.Tensor), "__qualname__": "Twice"}
+        )  # fmt: skip
+
+    first, second = define("a"), define("a", "b")
+    one = tf.constant(1)
+    for kind, value in ((first, first(one)), (second, second(one, one))):
+        tf.data.Dataset.from_tensors(value).save(str(tmp_path))
+        assert type(next(iter(tf.data.Dataset.load(str(tmp_path))))) is kind
+
+
 def test_specs_that_datasets_do_not_hold_yet():
     from tandem.pipeline import stored_spec
 

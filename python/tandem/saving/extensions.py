@@ -97,8 +97,15 @@ def _field_from(row, decode):
     return decode(row["field"])
 
 
+def _defined(kind=ExtensionType):
+    """All types that the program has defined, the newest first: several may have one bare name."""
+    for sub in reversed(kind.__subclasses__()):
+        yield from _defined(sub)
+        yield sub
+
+
 def _found(name, names):
-    for kind in list(extension_type._known.values()):
+    for kind in _defined():
         if registered_name(kind) == name and kind._tf_field_names == names:
             return kind
     if (name, names) not in _anonymous:
