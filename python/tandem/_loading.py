@@ -5,11 +5,11 @@ all lazy loading goes through one lock. A thread that runs a module of Keras hol
 may be waiting for; it takes the lock when it is free, and goes on without it when it is not.
 """
 
+import _thread  # `threading` is one more module to load
 import contextlib
-import threading
 
-_lock = threading.RLock()
-_here = threading.local()
+_lock = _thread.RLock()
+_here = _thread._local()
 
 
 @contextlib.contextmanager

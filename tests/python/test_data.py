@@ -1,6 +1,7 @@
 """tf.data beyond TensorFlow's stored answers: iterators, threads, files, traced functions, errors."""
 
 import gc
+import pathlib
 import threading
 import time
 
@@ -464,3 +465,76 @@ def test_a_variable_that_the_iterating_function_holds(pipeline):
     before = float(counter)
     assert int(apart()) == 3
     assert float(counter) == before + 3.0
+
+
+def data_threads():
+    """The workers of passes that there are now."""
+    tasks = pathlib.Path("/proc/self/task")
+    return [name for name in ((t / "comm").read_text() for t in tasks.iterdir()) if name.startswith("data-")]
+
+
+def leave_by_break(dataset):
+    for _ in dataset:
+        break
+
+
+def leave_by_an_exception(dataset):
+    with pytest.raises(KeyError):
+        for _ in dataset:
+            raise KeyError
+
+
+def read_to_the_end_and_keep_the_iterator(dataset):
+    iterator = iter(dataset)
+    for _ in iterator:
+        pass
+    return iterator
+
+
+def delete_the_iterator(dataset):
+    iterator = iter(dataset)
+    next(iterator)
+    del iterator
+
+
+def close_a_generator_around_it(dataset):
+    generator = (x for x in dataset)
+    next(generator)
+    generator.close()
+
+
+def break_in_a_function(dataset):
+    @tf.function
+    def first():
+        for x in dataset:
+            if tf.reduce_sum(x) >= 0:
+                break
+
+    first()
+
+
+def fail_in_a_function(dataset):
+    @tf.function
+    def fail():
+        for x in dataset:
+            tf.debugging.Assert(tf.reduce_sum(x) < 0, [x])
+
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        fail()
+
+
+@pytest.mark.parametrize("end", [
+    leave_by_break, leave_by_an_exception, read_to_the_end_and_keep_the_iterator, delete_the_iterator,
+    close_a_generator_around_it, break_in_a_function, fail_in_a_function,
+], ids=lambda f: f.__name__)  # fmt: skip
+@pytest.mark.parametrize("pipeline", [
+    lambda d: d.prefetch(3),
+    lambda d: d.map(lambda x: x + 1, num_parallel_calls=2),
+    lambda d: d.map(lambda x: x + 1, num_parallel_calls=2).batch(1).prefetch(2),
+    lambda d: d.map(lambda x: x + 1, num_parallel_calls=2).prefetch(4).take(3),
+    lambda d: d.interleave(lambda x: D.range(5), cycle_length=2, num_parallel_calls=2),
+], ids=["prefetch", "parallel", "both", "take", "interleave"])  # fmt: skip
+def test_workers_end_with_the_iteration(pipeline, end):
+    kept = end(pipeline(D.range(50)))
+    assert data_threads() == []
+    del kept
