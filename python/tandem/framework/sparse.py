@@ -1,7 +1,7 @@
 """tf.SparseTensor as a value that can be made, looked at and turned into a dense tensor, and back, and tf.sparse."""
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.shape import TensorShape, as_shape
@@ -292,8 +292,8 @@ def reset_shape(sp_input, new_shape=None):
 
 def eye(num_rows, num_columns=None, dtype=float32, name=None):
     """A sparse identity matrix."""
-    rows = convert_to_tensor(num_rows, "int64")
-    columns = rows if num_columns is None else convert_to_tensor(num_columns, "int64")
+    rows = execute("Cast", convert_sizes(num_rows, None, "int64"), dtype="int64")
+    columns = rows if num_columns is None else execute("Cast", convert_sizes(num_columns, None, "int64"), dtype="int64")
     for count in (rows, columns):
         check.assert_non_negative(count, "A number of rows or columns must not be negative.")
     diagonal = execute("Range", convert_to_tensor(0, "int64"), execute("Minimum", rows, columns), convert_to_tensor(1, "int64"))
