@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import types
 
 import numpy as np
@@ -47,11 +48,14 @@ def test_activations(name, tmp_path):
 
 
 def test_every_function_is_found_again():
-    """As the function of an Activation layer and of a Lambda layer, by configuration."""
+    """As the function of an Activation layer and (not each in short runs) of a Lambda layer, by configuration."""
     functions, lost = all_functions(), []
     assert len(functions) > 500
-    for name, function in functions.items():
-        for layer in (keras.layers.Activation(function), keras.layers.Lambda(function)):
+    for i, (name, function) in enumerate(functions.items()):
+        layers = [keras.layers.Activation(function)]
+        if i % 4 == 0 or os.environ.get("TANDEM_LONG_TESTS") == "1":
+            layers.append(keras.layers.Lambda(function))
+        for layer in layers:
             config = json.loads(json.dumps(keras.layers.serialize(layer)))
             try:
                 loaded = keras.layers.deserialize(config)

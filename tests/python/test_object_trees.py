@@ -10,7 +10,7 @@ import pytest
 import tandem as tf
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-EXAMPLES = 150 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 25
+EXAMPLES = 150 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 12
 Two = collections.namedtuple("Two", ["y", "x"])
 
 NAMES = ["a", "b", "_layers", "_self_x", "_self_tracked", "layers", "variables", "name", "signatures", "_children", "_root",

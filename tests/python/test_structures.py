@@ -14,7 +14,7 @@ import tandem as tf
 from conftest import ROOT, environment
 from hypothesis import HealthCheck, given, settings
 
-EXAMPLES = 100 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 12
+EXAMPLES = 100 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 8
 
 
 @pytest.mark.filterwarnings("ignore")
