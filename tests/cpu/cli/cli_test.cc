@@ -63,8 +63,8 @@ TEST(Doctor, SaysWhatIsThere) {
   const Result r = tandem("doctor");
   EXPECT_EQ(r.code, 0) << r.text;
   for (const char* part :
-       {"tandem ", "physical devices\n", "libraries\n", "oneDNN", "OpenBLAS",
-        "glibc", "cores\n", "usable", "memory\n", "GiB free", "no problems found\n"}) {
+       {"tandem ", "physical devices\n", "libraries\n", "oneDNN", "OpenBLAS", "glibc",
+        "cores\n", "usable", "memory\n", "GiB free", "no problems found\n"}) {
     EXPECT_SAYS(r, part);
   }
 }
