@@ -27,8 +27,24 @@ namespace {
 
 // One pass; outlives its object when the interpreter ends while it is busy.
 struct Pass {
-  std::mutex mutex;
-  std::unique_ptr<data::Iterator> iterator;  // replaced with the mutex held
+  std::mutex mutex;                          // held while an element is taken
+  std::unique_ptr<data::Iterator> iterator;  // replaced by exchange() alone
+
+  // Does not wait for an element that is being taken; nobody destroys the iterator
+  // meanwhile.
+  void cancel() {
+    const std::lock_guard lock(pointer_);
+    if (iterator) iterator->cancel();
+  }
+  // What was there, for the caller to destroy. With `mutex` held, or by the last user.
+  std::unique_ptr<data::Iterator> exchange(std::unique_ptr<data::Iterator> next) {
+    const std::lock_guard lock(pointer_);
+    iterator.swap(next);
+    return next;
+  }
+
+ private:
+  std::mutex pointer_;
 };
 
 class PyIterator;
@@ -62,12 +78,11 @@ class PyIterator final : public train::BatchSource {
       const std::lock_guard lock(g_live_mutex);
       g_live.erase(this);
     }
-    if (!is_ending()) {
-      pass_->iterator.reset();
-    } else if (pass_->iterator) {
+    std::unique_ptr<data::Iterator> last = pass_->exchange(nullptr);
+    if (is_ending() && last) {
       // A worker that wants the interpreter's lock now never ends.
-      pass_->iterator->cancel();
-      static_cast<void>(new std::shared_ptr<Pass>(pass_));
+      last->cancel();
+      static_cast<void>(last.release());
       end_without_statics();
     }
   }
@@ -101,7 +116,7 @@ class PyIterator final : public train::BatchSource {
     for (size_t i = 1; i + 1 < state.size(); i += 2) {
       seeds.emplace_back(state[i], state[i + 1]);
     }
-    pass_->iterator.reset();
+    pass_->exchange(nullptr);
     begin(std::move(seeds));
     const int64_t position = state[0];
     position_ = 0;
@@ -121,15 +136,13 @@ class PyIterator final : public train::BatchSource {
     if (!more) return nb::none();
     return from_element(element);
   }
-  void cancel() {
-    if (pass_->iterator) pass_->iterator->cancel();
-  }
+  void cancel() { pass_->cancel(); }
   /// Its threads have ended when it returns; there are no more elements.
   void close() {
     const nb::gil_scoped_release unlocked;
     cancel();
     const std::lock_guard lock(pass_->mutex);
-    pass_->iterator.reset();
+    pass_->exchange(nullptr);
   }
   const std::shared_ptr<Pass>& pass() const { return pass_; }
 
@@ -137,7 +150,7 @@ class PyIterator final : public train::BatchSource {
   void begin(std::vector<data::PassLog::Pair> seeds) {
     log_ = std::make_shared<data::PassLog>(std::move(seeds));
     const data::PassLogScope scope(log_);
-    pass_->iterator = std::make_unique<data::Iterator>(dataset_);
+    pass_->exchange(std::make_unique<data::Iterator>(dataset_));
   }
 
   const data::Dataset dataset_;
@@ -169,7 +182,7 @@ void shut_down() {
   std::thread([passes = std::move(passes), waiting] {
     for (const auto& pass : passes) {
       const std::lock_guard lock(pass->mutex);
-      pass->iterator.reset();
+      pass->exchange(nullptr);
     }
     const std::lock_guard lock(waiting->mutex);
     waiting->all = true;

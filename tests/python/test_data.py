@@ -83,6 +83,27 @@ def _threads():
     return count
 
 
+def test_an_iterator_is_closed_by_several_threads():
+    dataset = tf.data.Dataset.range(100).map(lambda x: x + 1, num_parallel_calls=2).prefetch(2)
+    for _ in range(50):
+        iterator = iter(dataset)
+        assert next(iterator).numpy() == 1
+        together = threading.Barrier(3)
+
+        def close():
+            together.wait()
+            iterator._native.cancel()
+            iterator._native.close()
+
+        threads = [threading.Thread(target=close) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        with pytest.raises(tf.errors.CancelledError):
+            next(iterator)
+
+
 def test_a_generator_is_closed_when_its_iterator_goes():
     closed = []
 
