@@ -176,6 +176,7 @@ class Walker {
       visit(PyTuple_GET_ITEM(both, 1));
       return true;
     }
+    if (!PyMapping_Check(o)) return false;  // no [], and the question below is slow
     const int yes = PyObject_IsInstance(o, mapping);
     if (yes < 0) throw nb::python_error();
     if (yes) dictionary(o);

@@ -286,8 +286,7 @@ void bind_convert(nb::module_& m) {
       },
       nb::arg("value"), nb::arg("dtype") = nb::none(), nb::arg("hint") = nb::none(),
       "convert_to_tensor for sizes and indices: a number that the dtype cannot hold is "
-      "an "
-      "InvalidArgumentError, one that the hint cannot hold makes the tensor int64.");
+      "an InvalidArgumentError, one that the hint cannot hold makes the tensor int64.");
   m.def("register_tensor_types",
         [](nb::tuple types) { Py_XSETREF(g_tensor_types, Py_NewRef(types.ptr())); });
   m.def(

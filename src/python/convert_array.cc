@@ -161,9 +161,12 @@ Tensor from_array(PyObject* value, const ConvertOptions& options) {
     return strings_from(given, shape);
   }
   if (options.exact && is_integer(natural) && is_integer(wanted) && natural != wanted) {
-    const nb::object flat = nb::steal(PyArray_Ravel(given, NPY_CORDER));
-    if (!flat.is_valid()) throw nb::python_error();
-    for (nb::handle number : flat) {
+    for (const auto end : {PyArray_Min, PyArray_Max}) {
+      if (PyArray_SIZE(given) == 0) break;
+      const nb::object found = nb::steal(end(given, NPY_RAVEL_AXIS, nullptr));
+      if (!found.is_valid()) throw nb::python_error();
+      const nb::object number = nb::steal(PyNumber_Index(found.ptr()));
+      if (!number.is_valid()) throw nb::python_error();
       if (!integer_fits(number.ptr(), wanted)) raise_does_not_fit(number.ptr(), wanted);
     }
   }

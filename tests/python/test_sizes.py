@@ -241,3 +241,11 @@ def test_values_of_tensors_follow_tensorflow():
     assert tf.convert_to_tensor([N], tf.int32).numpy().tolist() == [3]
     assert (tf.constant([1]) + N).numpy().tolist() == [4]
     assert tf.constant([N]).dtype == tf.int64
+
+
+def test_arrays_of_indices_that_do_not_fit_are_refused():
+    for bad in (np.array([0, N]), np.array([[-N], [0]])):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"DynamicPartition: partitions: -?{N} is out of the range of int32"):
+            tf.dynamic_partition(tf.zeros(bad.shape), bad, 2)
+    parts = tf.dynamic_partition(tf.zeros([0]), np.zeros([0], "int64"), 2)
+    assert [part.shape for part in parts] == [[0], [0]]
