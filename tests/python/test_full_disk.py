@@ -121,6 +121,18 @@ def test_records_lose_nothing_that_was_flushed(tmp_path):
     assert [r.numpy()[:1] for r in tf.data.TFRecordDataset(path)] == [b"a", b"b"]
 
 
+@pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+def test_records_that_cannot_be_packed_stay_as_they_are(tmp_path, kind):
+    path = str(tmp_path / "records")
+    writer = tf.io.TFRecordWriter(path, kind)
+    record = os.urandom(200)  # packed, it is larger
+    writer.write(record)
+    writer.flush()
+    with full(path, -100), pytest.raises(tf.errors.ResourceExhaustedError, match="records; cannot be written"):
+        writer.close()
+    assert [r.numpy() for r in tf.data.TFRecordDataset(path)] == [record] and os.listdir(tmp_path) == ["records"]
+
+
 def test_a_device_that_is_full(tmp_path):
     with pytest.raises(tf.errors.ResourceExhaustedError, match="/dev/full"):
         with tf.io.TFRecordWriter("/dev/full") as writer:

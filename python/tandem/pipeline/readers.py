@@ -5,7 +5,6 @@ import os
 import zlib
 
 from tandem import _core
-from tandem.framework.errors import ResourceExhaustedError
 from tandem.framework.spec import TensorSpec
 from tandem.pipeline import structure as nest
 from tandem.pipeline.base import BaseDataset
@@ -134,18 +133,10 @@ class TFRecordWriter:
             self._pack()
 
     def _pack(self):
-        """Puts the packed file in the place of the one that was written."""
+        """Puts the packed file in the place of the one that was written, which stays where that fails."""
         with open(self._path, "rb") as plain:
             contents = plain.read()
-        beside = f"{self._path}.tandem-new-{os.getpid()}"
-        try:
-            with open(beside, "wb") as packed:
-                packed.write(gzip.compress(contents) if self._kind == "GZIP" else zlib.compress(contents))
-            os.replace(beside, self._path)
-        except OSError as error:
-            if os.path.exists(beside):
-                os.unlink(beside)
-            raise ResourceExhaustedError(None, None, f"{self._path} could not be packed and is left as it was: {error}") from None
+        _core.write_file(self._path, gzip.compress(contents) if self._kind == "GZIP" else zlib.compress(contents))
 
     def __enter__(self):
         return self
