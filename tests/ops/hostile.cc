@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <random>
@@ -828,10 +829,9 @@ Progress* shared_progress() {
 class Folder {
  public:
   Folder() {
-    char name[] = "/tmp/tandem-hostile-XXXXXX";
-    if (!mkdtemp(name) || !getcwd(before_, sizeof before_)) std::abort();
-    name_ = name;
-    if (chdir(name)) std::abort();
+    name_ = std::filesystem::temp_directory_path() / "tandem-hostile-XXXXXX";
+    if (!mkdtemp(name_.data()) || !getcwd(before_, sizeof before_)) std::abort();
+    if (chdir(name_.c_str())) std::abort();
   }
   ~Folder() {
     if (chdir(before_)) std::abort();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <future>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -244,16 +245,16 @@ TEST(EmulatedStream, WaitingForRoomIsInterrupted) {
 
 TEST(EmulatedStream, ShutdownDropsWhatTakesTooLong) {
   EmulatedStream stream(named("s"));
-  std::atomic<int> ran{0};
-  for (int i = 0; i < 100; ++i) {
-    stream.submit([&](const StreamContext&) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(400));
-      ++ran;
-    });
-  }
+  Gate gate;
+  stream.submit(gate.task());
+  gate.wait_until_entered();
+  bool ran = false;
+  // The first task ends when the second one is dropped.
+  stream.submit([&ran, opens = std::shared_ptr<Gate>(&gate, [](Gate* g) { g->open(); })](
+                    const StreamContext&) { ran = true; });
   const TimePoint last = stream.now();
   stream.shutdown();
-  EXPECT_LT(ran, 100);
+  EXPECT_FALSE(ran);
   EXPECT_TRUE(last.passed());
 }
 
