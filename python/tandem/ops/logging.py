@@ -2,36 +2,8 @@
 
 import sys
 
-import numpy as np
-
 from tandem import _core
 from tandem.framework import nest
-
-
-def _shown(value, summarize):
-    if isinstance(value, (_core.Tensor, _core.VariableBase)):
-        return _array(np.asarray(value), summarize)
-    return str(value)
-
-
-def _array(array, summarize, depth=0):
-    if array.ndim == 0:
-        item = array.item()
-        if isinstance(item, bytes):
-            return item.decode("utf-8", "replace") if depth == 0 else '"' + item.decode("utf-8", "replace") + '"'
-        if isinstance(item, bool):
-            return "1" if item else "0"
-        if isinstance(item, float):
-            return np.format_float_positional(array, trim="-") if 1e-4 <= abs(item) < 1e6 or item == 0 else f"{item:g}"
-        return str(item)
-    n = array.shape[0]
-    if summarize is None or summarize < 0 or n <= 2 * summarize:
-        parts = [_array(row, summarize, depth + 1) for row in array]
-    else:
-        parts = [_array(row, summarize, depth + 1) for row in array[:summarize]]
-        parts += ["..."] + [_array(row, summarize, depth + 1) for row in array[n - summarize :]]
-    separator = " " if array.ndim == 1 else "\n" * (array.ndim - 1) + " " * (depth + 1)
-    return "[" + separator.join(parts) + "]"
 
 
 def print_v2(*inputs, **kwargs):
@@ -41,16 +13,11 @@ def print_v2(*inputs, **kwargs):
     kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unrecognized keyword arguments for tf.print: {kwargs}")
+    line = _line(inputs, sep, -1 if summarize is None else summarize)
     if not _core.executing_eagerly():
-        _traced_print(inputs, stream, end, sep, summarize)
+        _core.execute("PrintV2", line, output_stream=_stream_name(stream), end=end)
         return
-    parts = []
-    for value in inputs:
-        if nest.is_nested(value):
-            parts.append(str(nest.map_structure(lambda v: _Plain(_shown(v, summarize)), value)))
-        else:
-            parts.append(_shown(value, summarize))
-    text = sep.join(parts) + end
+    text = line.numpy().decode("utf-8", "replace") + end
     if isinstance(stream, str):
         with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
             file.write(text)
@@ -75,8 +42,8 @@ def _stream_name(stream):
     )
 
 
-def _traced_print(inputs, stream, end, sep, summarize):
-    """The op prints when the function runs."""
+def _line(inputs, sep, summarize):
+    """The values as one string tensor."""
     texts = [str(v) for v in nest.flatten(list(inputs)) if not _core.is_tensor_like(v)]
     place = "{}"
     while any(place in text for text in [*texts, sep]):
@@ -91,9 +58,7 @@ def _traced_print(inputs, stream, end, sep, summarize):
 
     parts = [nest.map_structure(shown, value) if nest.is_nested(value) else shown(value) for value in inputs]
     text = sep.join(map(str, parts))
-    summarize = -1 if summarize is None else summarize
-    line = _core.execute("StringFormat", tensors, text=text, placeholder=place, summarize=summarize)
-    _core.execute("PrintV2", line, output_stream=_stream_name(stream), end=end)
+    return _core.execute("StringFormat", tensors, text=text, placeholder=place, summarize=summarize)
 
 
 class _Plain:
