@@ -3,6 +3,7 @@
 
     tests/fuzz/fuzz_ops.py --seconds 60 [--seed 1] [--modes eager,traced,...]
     tests/fuzz/fuzz_ops.py --seed 1 --only 4711        one call, with what it gave
+    tests/fuzz/fuzz_ops.py --against-cpu --seconds 60    on the machine's own GPU, beside the CPU
     tests/fuzz/fuzz_ops.py --compare PYTHON --calls 20000    against the TensorFlow of that Python (not part of make test)
 
 A call is text: tensors that are made, and an expression of them. Half of the calls are made from a function's signature,
@@ -10,11 +11,15 @@ the others are right ones (op_calls.txt) of which parts were changed. It runs ea
 under a gradient tape, in Dataset.map, or on an emulated GPU, in a child process with bounded memory. A finding is a child
 that dies, takes 10 s of processor time (or 60 s in all), or keeps memory, and an exception of a class that TensorFlow
 does not raise. Call number i of a seed is always the same one.
+
+With --against-cpu, calls run on the GPU that the machine has, and on the CPU as well. Values that differ and a GPU that
+cannot be used after a call are findings too. What only the GPU refuses is counted.
 """
 
 import argparse
 import ast
 import collections
+import contextlib
 import copy
 import inspect
 import json
@@ -30,16 +35,28 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 import warnings
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 PACKAGE = os.environ.get("TANDEM_PACKAGE", str(ROOT / "build/dev/python"))
 MODES = ("eager", "traced", "dynamic", "gradient", "map", "gpu")
-CPU_SECONDS, WALL_SECONDS = 10, 60
-ADDRESS_SPACE = 3 << 30  # more than the process has when it starts
-RESIDENT = 1500 << 20  # after a collection; half of it and the child is replaced
+MODES_OF_A_GPU = ("eager", "traced", "dynamic", "gradient")
+WALL_SECONDS = 60
 BATCH = 4000
+
+
+class Limits(typing.NamedTuple):
+    resource: int
+    bytes: int  # of the resource, more than the process has when it starts
+    resident: int  # after a collection; half of it and the child is replaced
+    cpu_seconds: int
+
+
+USUAL = Limits(resource.RLIMIT_AS, 3 << 30, 1500 << 20, 10)
+# CUDA reserves addresses by the terabyte; a call may be the first to load a library and to compile a kernel.
+OF_A_GPU = Limits(resource.RLIMIT_DATA, 4 << 30, 6 << 30, 30)
 
 # What writes files, changes the process, waits for somebody, or is no function of values.
 LEFT_OUT = re.compile(
@@ -57,13 +74,18 @@ LEFT_OUT = re.compile(
     r"|_op_names$|load"
 )
 # Values differ from run to run.
-RANDOM = re.compile(r"random|dropout|shuffle|sampler|fractional|initializer|stateless_|Random|Multinomial|Empty|empty|nce_loss"
-                    r"|sampled_softmax")  # fmt: skip
+RANDOM = re.compile(r"random|dropout|shuffle|sampler|sample_|fractional|initializer|stateless_|Random|Multinomial|Empty"
+                    r"|empty|nce_loss|sampled_softmax")  # fmt: skip
+# Several results are right, or close to singular ones any.
+ILL_POSED = re.compile(r"svd|eig|qr|inv|solve|lstsq|logm|sqrtm|det|cholesky")
+# Integers of these are undefined in C++, and differ between processors in TensorFlow too.
+NO_INTEGER = re.compile(r"nan|inf|1e30|2\.0\*\*62|2\*\*40")
 
 # Classes that TensorFlow raises as well, by its own words, and functions where it raises another one.
 RIGHT = ("ValueError", "TypeError", "NotImplementedError")
 ALSO = {
-    "IndexError": r"slice|stack|getitem|gather|squeeze|expand_dims|transpose|axis|dim|shape|swap|move|take|insert|numpy",
+    "IndexError": r"slice|stack|getitem|gather|squeeze|expand_dims|transpose|axis|dim|shape|swap|move|take|insert|numpy"
+    r"|scan|fold|map_fn",  # the caller's own
     "AttributeError": r".",
     "KeyError": r".",
     "OverflowError": r".",
@@ -466,7 +488,15 @@ def open_spec(tf, value, number):
     return tf.TensorSpec(shape, value.dtype)
 
 
-def evaluate(tf, np, case):
+def evaluate(tf, np, case, device=None):
+    with tf.device(device) if device else contextlib.nullcontext():
+        values = evaluate_here(tf, np, case)
+    if device:
+        tf._core.synchronize()  # what fails does so now, not in the next call
+    return values
+
+
+def evaluate_here(tf, np, case):
     names = {"tf": tf, "np": np, "nan": float("nan"), "inf": float("inf")}
     mode = case["mode"]
     names |= {k: eval(v, dict(names)) for k, v in INPUTS.items() if re.search(rf"\b{k}\b", case["call"])}  # noqa: S307
@@ -544,7 +574,14 @@ def value_of(tf, np, leaf):
     return [leaf.dtype.name, list(leaf.shape), shown]
 
 
-def run_child(path, start, library):
+def limit(limits):
+    line = "VmSize" if limits.resource == resource.RLIMIT_AS else "VmData"
+    used = int(re.search(line + r":\s*(\d+)", open("/proc/self/status").read())[1]) << 10
+    resource.setrlimit(limits.resource, (used + limits.bytes,) * 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run_child(path, start, library, against_cpu):
     warnings.simplefilter("ignore")
     if library == "tandem":
         sys.path.insert(0, PACKAGE)
@@ -559,32 +596,52 @@ def run_child(path, start, library):
     logging.disable(logging.CRITICAL)
     tf.reduce_sum(tf.ones([2]))
     list(tf.data.Dataset.range(1).map(lambda x: x))
-    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE,) * 2)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limits = OF_A_GPU if against_cpu else USUAL
+    limit(limits)
     for number, line in enumerate(open(path)):
         if number < start:
             continue
         out.write(f"B {number}\n")
-        outcome = outcome_of(tf, np, json.loads(line))
+        case = json.loads(line)
+        outcome = on_both(tf, np, case) if against_cpu else outcome_of(tf, np, case)
         out.write(f"E {number} {json.dumps(outcome)}\n")
+        if not outcome.get("usable", True):
+            break
         resident = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
-        if resident > RESIDENT // 2:
+        if resident > limits.resident // 2:
             import gc
 
             gc.collect()
             resident = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
             out.write(f"M {number} {resident}\n")
-            if resident > RESIDENT // 2:
+            if resident > limits.resident // 2:
                 break
     out.write("D 0\n")
     out.flush()
     os._exit(0)
 
 
-def outcome_of(tf, np, case):
+def on_both(tf, np, case):
+    """The outcome on the GPU, whether the GPU can be used after it, and the outcome on the CPU."""
+    outcome = outcome_of(tf, np, case, "GPU:0")
+    return {**outcome, "usable": is_usable(tf), "cpu": outcome_of(tf, np, case, "CPU:0")}
+
+
+def is_usable(tf):
     try:
-        return {"value": evaluate(tf, np, case)}
+        tf._core.synchronize()
+    except tf.errors.OpError:
+        pass  # of the call that has raised already: not one of the next
+    try:
+        with tf.device("GPU:0"):
+            return (tf.range(4) + 1).numpy().tolist() == [1, 2, 3, 4]
+    except Exception:  # noqa: BLE001  whatever it is, the GPU does not compute
+        return False
+
+
+def outcome_of(tf, np, case, device=None):
+    try:
+        return {"value": evaluate(tf, np, case, device)}
     except Exception as error:  # noqa: BLE001  whatever it is, it is judged
         kind = type(error)
         if kind.__name__ == "StagingError":  # what AutoGraph makes of a class that it does not know
@@ -601,8 +658,10 @@ def outcome_of(tf, np, case):
 class Run:
     """Children that run a file of cases, one after the other, watched."""
 
-    def __init__(self, python, library, cases, report):
-        self._command = [python, __file__, "--library", library]
+    def __init__(self, python, library, cases, report, against_cpu=False):
+        self._command = [python, __file__, "--library", library, *["--against-cpu"] * against_cpu]
+        self._environment = environment(against_cpu)
+        self._limits = OF_A_GPU if against_cpu else USUAL
         self.cases, self._report = cases, report
         self.outcomes = {}
 
@@ -619,7 +678,7 @@ class Run:
     def _child(self, path, start, deadline):
         child = subprocess.Popen(
             [*self._command, "--child", path, "--start", str(start)],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(),
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environment,
         )  # fmt: skip
         at, rest, fresh = start - 1, b"", True
         began, cpu = time.monotonic(), 0.0
@@ -642,12 +701,12 @@ class Run:
                         elif kind == "E":
                             self.outcomes[int(number)] = json.loads(more[0])
                             self._report(self.cases[int(number)], self.outcomes[int(number)])
-                        elif kind == "M" and int(more[0]) > RESIDENT:
+                        elif kind == "M" and int(more[0]) > self._limits.resident:
                             self._report(self.cases[int(number)], {"memory": int(more[0])})
                         elif kind == "D":
                             return at + 1
                     began, cpu = now, cpu_of(child.pid)
-                elif not fresh and (now - began > WALL_SECONDS or cpu_of(child.pid) - cpu > CPU_SECONDS):
+                elif not fresh and (now - began > WALL_SECONDS or cpu_of(child.pid) - cpu > self._limits.cpu_seconds):
                     self._bad(at, {"hang": round(now - began, 1)})
                     return at + 1
         finally:
@@ -672,9 +731,14 @@ def cpu_of(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def environment():
-    made = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TANDEM_EMULATE_GPUS": "2", "CUDA_VISIBLE_DEVICES": "-1",
-            "TANDEM_EMULATED_MEMORY_MB": "256", "TANDEM_CPP_MIN_LOG_LEVEL": "3"}  # fmt: skip
+def environment(against_cpu):
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "TANDEM_CPP_MIN_LOG_LEVEL": "3"}
+    made = {**os.environ, **quiet, "TANDEM_EMULATED_MEMORY_MB": "256"}
+    if against_cpu:
+        # Products in full precision; several of these processes share a GPU.
+        made |= {"TANDEM_TF32": "0", "TANDEM_GPU_MEMORY_MB": "2048"}
+    else:
+        made |= {"TANDEM_EMULATE_GPUS": "2", "CUDA_VISIBLE_DEVICES": "-1"}
     made["OMP_NUM_THREADS"] = made.get("OMP_NUM_THREADS", "2")
     return made
 
@@ -688,8 +752,10 @@ def wrong(case, outcome):
         return f"hang ({outcome['hang']} s)"
     if "memory" in outcome:
         return f"{outcome['memory'] >> 20} MB are kept"
+    if not outcome.get("usable", True):
+        return f"the GPU cannot be used after this call ({outcome.get('error')}: {outcome.get('message')})"
     if "error" not in outcome:
-        return None
+        return other_than_cpu(case, outcome)
     name, base = outcome["error"], outcome["base"]
     if case["mode"] == "map" and name == "StopIteration":
         return None  # a dataset of nothing
@@ -700,6 +766,21 @@ def wrong(case, outcome):
     return f"{name}: {outcome['message']}"
 
 
+def other_than_cpu(case, outcome):
+    """How the GPU's values differ from the CPU's, or None."""
+    cpu = outcome.get("cpu", {})
+    if "value" not in cpu or ILL_POSED.search(case["function"]):
+        return None
+    if NO_INTEGER.search(" ".join([case["call"], *case["tensors"]])):
+        outcome, cpu = ({"value": [v for v in o["value"] if not is_integers(v)]} for o in (outcome, cpu))
+    reason = difference(case, outcome, cpu, scaled=True)
+    return reason and f"on the GPU (here) and the CPU (there): {reason}"
+
+
+def is_integers(value):
+    return isinstance(value, list) and "int" in value[0]
+
+
 def shown(case):
     made = "".join(f"    t{i} = {text}\n" for i, text in enumerate(case["tensors"]))
     return f"{case['mode']}:\n{made}    {case['call']}"
@@ -708,8 +789,13 @@ def shown(case):
 class Findings:
     """Prints each kind once: what was called, how, and what became of it."""
 
-    def __init__(self, seed):
-        self.calls, self.count, self._seed = 0, 0, seed
+    def __init__(self, options):
+        self.calls, self.count = 0, 0
+        self._again = f"--seed {options.seed}" + " --against-cpu" * options.against_cpu
+        if options.modes != default_modes(options):
+            self._again += f" --modes {','.join(options.modes)}"
+        if options.functions:
+            self._again += f" --functions '{options.functions}'"
         self._seen = collections.Counter()
         self.outcomes = collections.Counter()
 
@@ -718,26 +804,32 @@ class Findings:
             self.calls += 1
             self.outcomes["error" if "error" in outcome else "value" if "value" in outcome else "finding"] += 1
         reason = wrong(case, outcome)
-        if reason is None:
-            return
-        self.count += 1
+        if reason is not None:
+            self.count += 1
+            self._print(case, reason)
+        elif "error" in outcome and "value" in outcome.get("cpu", {}):
+            self.outcomes["refused by the GPU alone"] += 1
+            self._print(case, f"note: only the GPU refuses it: {outcome['error']}: {outcome['message']}")
+
+    def _print(self, case, reason):
         key = (case["function"], re.sub(r"\d+", "#", reason)[:60])
         self._seen[key] += 1
         if self._seen[key] > 1:
             return
-        print(f"{reason}\n  {shown(case)}\n  again: tests/fuzz/fuzz_ops.py --seed {self._seed} --only {case['number']}\n", flush=True)
+        again = f"tests/fuzz/fuzz_ops.py {self._again} --only {case['number']}"
+        print(f"{reason}\n  {shown(case)}\n  again: {again}\n", flush=True)
 
 
 def fuzz(options):
     generator = Generator(options.seed, options.modes, options.functions)
-    findings = Findings(options.seed)
+    findings = Findings(options)
     deadline = time.monotonic() + options.seconds if options.seconds else None
     print(f"seed {options.seed}, {len(generator)} functions, modes {', '.join(options.modes)}", flush=True)
     number = options.start
     while (options.calls is None or findings.calls < options.calls) and (deadline is None or time.monotonic() < deadline):
         count = BATCH if options.calls is None else min(BATCH, options.calls - findings.calls)
         cases = [generator.case(number + i) for i in range(count)]
-        Run(sys.executable, "tandem", cases, findings.report).all(deadline)
+        Run(sys.executable, "tandem", cases, findings.report, options.against_cpu).all(deadline)
         number += count
     print(", ".join(f"{k}: {v}" for k, v in sorted(findings.outcomes.items())))
     print(f"fuzz_ops: {findings.calls} calls, {findings.count} findings")
@@ -749,9 +841,10 @@ def only(options):
     case = generator.case(options.only)
     print(shown(case))
     gathered = []
-    Run(sys.executable, "tandem", [case], lambda _, outcome: gathered.append(outcome)).all()
-    print(json.dumps(gathered[-1])[:2000])
-    return 1 if wrong(case, gathered[-1]) else 0
+    Run(sys.executable, "tandem", [case], lambda _, outcome: gathered.append(outcome), options.against_cpu).all()
+    reason = wrong(case, gathered[-1])
+    print(json.dumps(gathered[-1])[:2000], *[reason] * bool(reason), sep="\n")
+    return 1 if reason else 0
 
 
 # ---- Against TensorFlow
@@ -765,8 +858,8 @@ def same_class(mine, theirs):
     return mine["error"] in loose and theirs["error"] in loose
 
 
-def difference(case, mine, theirs):
-    """What to say of two outcomes, or None."""
+def difference(case, mine, theirs, scaled=False):
+    """What to say of two outcomes, or None. Scaled: an element may be off by a share of the greatest one."""
     if "crash" in theirs or "hang" in theirs or "crash" in mine or "hang" in mine:
         return None  # TensorFlow has its own
     if "error" in mine and "error" in theirs:
@@ -782,18 +875,23 @@ def difference(case, mine, theirs):
     for a, b in zip(mine["value"], theirs["value"]):
         if type(a) is not type(b) or (isinstance(a, list) and (a[0] != b[0] or a[1] != b[1])):
             return f"another result: {str(a)[:100]} here, {str(b)[:100]} there"
-        if isinstance(a, list) and not close(a[0], a[2], b[2]):
+        if isinstance(a, list) and not close(a[0], a[2], b[2], scaled):
             return f"another value: {str(a)[:160]} here, {str(b)[:160]} there"
     return None
 
 
-def close(dtype, a, b):
+def numbers(values):
+    return [v for x in values for v in (x if isinstance(x, list) else [x]) if isinstance(v, float)]
+
+
+def close(dtype, a, b, scaled=False):
     tolerance = {"float16": 1e-2, "bfloat16": 6e-2, "float64": 1e-8, "complex128": 1e-8}.get(dtype, 1e-4)
+    scale = max((abs(w) for w in numbers(b) if abs(w) < float("inf")), default=0.0) if scaled else 0.0
     for x, y in zip(a, b):
         for v, w in zip(x, y) if isinstance(x, list) else [(x, y)]:
             if v == w or (v != v and w != w):
                 continue
-            if not isinstance(v, float) or not abs(v - w) <= tolerance * (1 + abs(w)):
+            if not isinstance(v, float) or not abs(v - w) <= tolerance * (1 + max(abs(w), scale)):
                 return False
     return True
 
@@ -839,6 +937,10 @@ def compare(options):
     return 0
 
 
+def default_modes(options):
+    return list(MODES_OF_A_GPU if options.against_cpu else MODES)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
@@ -846,15 +948,17 @@ def main():
     parser.add_argument("--calls", type=int, help="end after so many")
     parser.add_argument("--start", type=int, default=0, help="the number of the first call")
     parser.add_argument("--only", type=int, help="this call alone")
-    parser.add_argument("--modes", type=lambda v: v.split(","), default=list(MODES))
+    parser.add_argument("--modes", type=lambda v: v.split(","))
     parser.add_argument("--functions", help="a regular expression that names must match")
+    parser.add_argument("--against-cpu", action="store_true", help="on the machine's own GPU and on the CPU")
     parser.add_argument("--compare", metavar="PYTHON", help="a Python that has TensorFlow")
     parser.add_argument("--findings", action="store_true", help="with --compare: what is said there to the findings here")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--library", default="tandem", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.modes = options.modes or default_modes(options)
     if options.child:
-        return run_child(options.child, options.start, options.library)
+        return run_child(options.child, options.start, options.library, options.against_cpu)
     if options.only is not None:
         return only(options)
     if options.compare:

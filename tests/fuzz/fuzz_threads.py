@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Threads that share devices: eager ops, fresh functions, shared variables, datasets and fit at once, on the CPU and on
-every GPU there is (emulated ones with TANDEM_EMULATE_GPUS=2). Every value is checked against what it has to be.
+every GPU there is (emulated ones with TANDEM_EMULATE_GPUS=2). Every value is checked against what it has to be. With
+TANDEM_TEST_NEEDS_GPU=1 a machine without a GPU is an error.
 
 `--seed` gives the same programs; which thread is first differs. `--rounds N` ends after N rounds of each thread.
 """
 
 import argparse
+import os
 import random
 import sys
 import threading
@@ -145,6 +147,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=0)
     options = parser.parse_args()
     devices = ["/CPU:0"] + [f"/GPU:{i}" for i in range(len(tf.config.list_logical_devices("GPU")))]
+    if len(devices) == 1 and os.environ.get("TANDEM_TEST_NEEDS_GPU") == "1":
+        sys.exit("fuzz_threads: there is no GPU here")
     print(f"seed {options.seed}, devices {devices}", flush=True)
     run = Run(options.seconds, options.rounds)
     works, adders, sums = [], [], []

@@ -1,8 +1,11 @@
-"""A short piece of the fuzzers of threads and interrupts, with fixed seeds."""
+"""A short piece of the fuzzers of threads and interrupts, with fixed seeds, and how the fuzzer of ops judges."""
 
 import pathlib
+import runpy
 
 import pytest
+
+from conftest import has_real_gpu
 
 FUZZ = pathlib.Path(__file__).parents[1] / "fuzz"
 
@@ -14,6 +17,45 @@ def fuzz(run_python, name, *options, gpus):
     assert f"{name}: " in out
 
 
-@pytest.mark.parametrize("gpus", [0, 2])
+@pytest.mark.parametrize("gpus", [0, 1, 2])
 def test_threads(run_python, gpus):
+    if gpus == 1 and not has_real_gpu():
+        pytest.skip("several emulated GPUs stand for one")
     fuzz(run_python, "fuzz_threads", "--seed=1", "--seconds=200", "--rounds=1", gpus=gpus)
+
+
+def judged(gpu, cpu, call="tf.f(t0)", **more):
+    wrong = runpy.run_path(str(FUZZ / "fuzz_ops.py"))["wrong"]
+    case = {"function": "f", "mode": "eager", "tensors": [], "call": call}
+    return wrong(case, {"usable": True, "cpu": cpu, **gpu, **more})
+
+
+def floats(*values):
+    return {"value": [["float32", [len(values)], list(values)]]}
+
+
+REFUSED = {"error": "InvalidArgumentError", "base": "", "op_error": True, "message": ""}
+
+
+def test_values_of_a_gpu_are_the_cpus():
+    nan = float("nan")
+    assert judged(floats(1.0, nan, 1e6), floats(1.0, nan, 1e6 + 1)) is None
+    assert judged(floats(1e6, 2.0), floats(1e6, 3.0)) is None, "a millionth of the greatest"
+    assert "another value" in judged(floats(1.0, 2.0), floats(1.0, 2.1))
+    assert "another value" in judged(floats(1.0), floats(nan))
+    assert "another result" in judged(floats(1.0), floats(1.0, 2.0))
+    assert "2 results" in judged({"value": floats(1.0)["value"] * 2}, floats(1.0))
+
+
+def test_integers_of_no_integer_may_differ():
+    one, two = ({"value": [["int32", [1], [x]]]} for x in (1.0, 2.0))
+    assert "another value" in judged(one, two)
+    assert judged(one, two, call="tf.cast(nan, tf.int32)") is None
+
+
+def test_either_processor_may_refuse():
+    assert judged(REFUSED, floats(1.0)) is None
+    assert judged(floats(1.0), REFUSED) is None
+    assert "cannot be used" in judged(REFUSED, REFUSED, usable=False)
+    another = {"error": "IndexError", "base": "IndexError", "op_error": False, "message": ""}
+    assert "IndexError" in judged(another, REFUSED)

@@ -4,6 +4,9 @@
 are 80-bit floats, whose own error is 0.002 ulp of a float64, and mpmath's numbers where libm has no such function.
 """
 
+import json
+import pathlib
+
 import mpmath
 import numpy as np
 
@@ -13,6 +16,10 @@ DTYPES = ("float16", "bfloat16", "float32", "float64")
 DIGITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}  # bits behind the leading one
 LOWEST = {"float16": -14, "bfloat16": -126, "float32": -126, "float64": -1022}  # exponent of the smallest normal
 HIGHEST = {"float16": 15, "bfloat16": 127, "float32": 127, "float64": 1023}
+FACTS = pathlib.Path(__file__).parent / "data/ulp.json"  # TensorFlow's errors, on a CPU
+# Ulp that are allowed even where TensorFlow has less: one for a function that rounds correctly twice; on a GPU, what
+# CUDA states for tan, pow and erfc of float32, which TensorFlow calls there too.
+LEAST_ON_CPU, LEAST_ON_GPU = 1.0, 4.0
 QUICK, MANY, FEW = 2000, 40000, 50  # elements: in a test, for stored facts, for functions of mpmath
 
 
@@ -287,6 +294,18 @@ def measure(tf, name, quick, seed=1):
             with np.errstate(all="ignore"):
                 found[dtype][kind] = float(errors(got, reference(*given), dtype).max())
     return found
+
+
+def beyond(name, errors, gpu=False):
+    """What is worse than twice TensorFlow's, as text, of what `measure` gives."""
+    facts, least, wrong = json.loads(FACTS.read_text())[name], LEAST_ON_GPU if gpu else LEAST_ON_CPU, []
+    for dtype, ranges in errors.items():
+        for kind, error in ranges.items():
+            theirs = facts.get(dtype, {}).get(kind)  # none: TensorFlow does not have this dtype
+            most = max(2 * float(theirs), least) if theirs is not None else least
+            if not error <= most:
+                wrong.append(f"{name} of {dtype}, {kind}: {error:.3g} ulp, TensorFlow has {theirs} on a CPU")
+    return wrong
 
 
 def _measure_complex(tf, name, n, seed):

@@ -1,6 +1,8 @@
 """The checks by name. Each is made to take at most eight minutes on a machine with 16 cores and one H200."""
 
-from runners import Acceptance, Bench, Examples, Keras, Programs, Pytest, sanitizer
+from runners import (
+    Acceptance, Bench, Examples, Fuzz, Fuzzer, Keras, Measured, Programs, Pytest, program, sanitizer, script,
+)  # fmt: skip
 
 # Values against the CPU: products in full precision, and no GPU is no success.
 EXACT = {"TANDEM_TF32": "0", "TANDEM_TEST_NEEDS_GPU": "1"}
@@ -9,6 +11,11 @@ OP_VALUES, OP_GRADIENTS, OP_FUNCTIONS = "Gpu.*:Emulated.*", "*GpuGradient.*", "*
 OP_PARTS = 3
 SANITIZER_PARTS = 4
 PYTHON_PARTS = 3
+# Those of op_test take sizes that need few threads; libraries' own kernels are left out.
+SHARED_MEMORY = [
+    ("cuda_device_test", "CudaRows.*:CudaNorm.*:CudaFused.*:CudaRecurrent.*:CudaKernels.*:CudaLinalg.*-*EveryTime"),
+    ("cuda_attention_test", "-*Cudnn*:*LargeCalls*:*EveryTime"),
+]
 LAYERS = (
     ("layers-1", ["layers/activations", "layers/attention", "layers/convolutional"]),
     ("layers-2", ["layers/core", "layers/merging", "layers/normalization", "layers/pooling"]),
@@ -28,6 +35,26 @@ def sanitized(tool, part, of):
 def steps(what, cases):
     return Bench(f"training steps beside PyTorch and JAX: {what}", "bench/gpu/run.py", ("--cases", cases, "--rounds", "5"))
 
+
+# On the machine's own GPU. Each process has a context of half a gigabyte and threads for some cores.
+STRESS = Fuzz(
+    "threads that share the CPU and the GPU, every value checked",
+    (
+        Fuzzer("threads", script("tests/fuzz/fuzz_threads.py"), processes=3, slice=40),
+        Fuzzer("stress", program("emulated_run_test", "--gtest_filter=Stress.*", "--gtest_repeat=5"), processes=2),
+    ),
+    ("emulated_run_test",),
+    EXACT,
+)
+FUZZ_OPS = Fuzz(
+    "random and hostile calls: public functions beside the CPU, ops of the table, stored graphs",
+    (
+        Fuzzer("functions", script("tests/fuzz/fuzz_ops.py", "--against-cpu"), processes=6),
+        Fuzzer("ops", script("tests/fuzz/fuzz_raw_ops.py", "--own-gpu"), processes=4),
+    ),
+    ("op_test", "hostile_graph_test"),
+    EXACT,
+)
 
 CHECKS = {
     # Tests that read files beside their sources, or start programs by their place in the build, stay at home.
@@ -59,8 +86,18 @@ CHECKS = {
     "keras-losses": Keras("Keras's own tests: losses and metrics", ["losses/", "metrics/"]),
     "keras-optimizers": Keras("Keras's own tests: optimizers", ["optimizers/"]),
     "keras-trainers": Keras("Keras's own tests: trainers", ["trainers/"]),
+    "stress": STRESS,
+    "fuzz-ops": FUZZ_OPS,
+    "ulp": Measured("errors of elementwise functions in ulp", "tools/gpu/ulp", EXACT),
+    "growth": Measured("the GPU's memory while models train", "tools/gpu/growth", EXACT),
     **{f"memcheck-{i + 1}": sanitized("memcheck", i, SANITIZER_PARTS) for i in range(SANITIZER_PARTS)},
     **{f"{tool}-{i + 1}": sanitized(tool, i, 2) for tool in ("racecheck", "initcheck", "synccheck") for i in range(2)},
+    "racecheck-kernels": Programs(
+        "tests of the kernels with shared memory under compute-sanitizer's racecheck",
+        SHARED_MEMORY,
+        environment=EXACT,
+        wrapper=sanitizer("racecheck"),
+    ),
     "bench-small": steps("MLPs, CNN, LSTM", "mlp,cnn_b64,lstm_b32"),
     "bench-transformer": steps("the transformer", "transformer_512_b8"),
     "bench-gpt2": steps("GPT-2", "gpt2_b8_bf16"),

@@ -7,13 +7,15 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 
 
 class Machine:
     """`pack` is the unpacked folder: bin, lib, python (the package), site (what it imports), acceptance."""
 
-    def __init__(self, root, output, jobs, small, check):
+    def __init__(self, root, output, jobs, small, check, seconds=None):
         self.root, self.output, self.jobs, self.small, self.check = root, output, jobs, small, check
+        self.end = time.monotonic() + seconds if seconds else None
         self.pack = unpack(root)
         self.python = sys.executable
         self.emulated = bool(os.environ.get("TANDEM_EMULATE_GPUS"))
@@ -28,6 +30,10 @@ class Machine:
             # One for all processes of this machine, since each kernel takes a tenth of a second to compile.
             "TANDEM_CACHE_DIR": os.environ.get("TANDEM_CACHE_DIR", str(self.pack / "kernel-cache")),
         }
+
+    def left(self, most):
+        """Seconds that a check has yet, of `most` that it wants."""
+        return most if self.end is None else max(0, min(most, self.end - time.monotonic()))
 
     def program(self, name):
         return str(self.pack / "bin" / name)

@@ -1,14 +1,17 @@
 """The kinds of checks: GoogleTest programs in shards, pytest files, the acceptance scripts, Keras's own tests,
-benchmarks. Each is an object with `what`, in words, `run(machine) -> Result`, and `needs()`, the programs of the
-build that it starts.
+fuzzers, measurements, benchmarks. Each is an object with `what`, in words, `run(machine) -> Result`, and `needs()`, the
+programs of the build that it starts.
 """
 
 import concurrent.futures
 import dataclasses
 import json
 import os
+import random
+import re
 import shutil
 import subprocess
+import time
 import xml.etree.ElementTree as xml
 
 MINUTES = 8
@@ -46,10 +49,10 @@ def run_logged(command, machine, name, seconds, **options):
     return status, log.read_text(errors="replace")[-3000:]
 
 
-def at_once(machine, tasks):
+def at_once(machine, tasks, jobs=None):
     """Runs functions that return a Result, as many at a time as the machine has cores."""
     total = Result()
-    with concurrent.futures.ThreadPoolExecutor(machine.jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(jobs or machine.jobs) as pool:
         for result in pool.map(lambda task: task(), tasks):
             total.join(result)
     return total
@@ -117,8 +120,10 @@ class Programs:
         if wrapper and machine.emulated and not shutil.which(wrapper[0]):
             wrapper = []  # nothing to watch over: the trial runs the programs alone
         command = [*wrapper, machine.program(program), f"--gtest_filter={pattern}"]
-        status, tail = run_logged(command, machine, name, self.limit, env=environment)
+        status, tail = run_logged(command, machine, name, machine.left(self.limit), env=environment)
         result = read_junit(report, name, status, tail)
+        if status is None:  # without a report
+            result.passed = machine.log(name).read_text(errors="replace").count("[       OK ]")
         if status == SANITIZER_STATUS:
             result.fail(name, f"compute-sanitizer found something: {errors_in(machine.log(name))}")
         return result
@@ -271,6 +276,124 @@ class Keras:
                 result.skipped.append({"test": test, "message": "known: fails or is left out without a GPU too"})
         if status != 0 and not result.failed and not result.skipped:
             result.fail(path, tail)
+        return result
+
+
+def script(path, *options):
+    """The command of a fuzzer that is a script of the repository."""
+    return lambda machine, seconds, seed: [
+        machine.python, machine.root / path, "--seconds", int(seconds), "--seed", seed, *options
+    ]  # fmt: skip
+
+
+def program(name, *options):
+    return lambda machine, seconds, seed: [machine.program(name), *options]
+
+
+@dataclasses.dataclass
+class Fuzzer:
+    name: str
+    command: object  # of the machine, the seconds of a run and a seed
+    processes: int
+    slice: int = 0  # seconds of a run; 0: all that there are
+
+
+COUNTED = re.compile(r"^\w+: (\d+) calls, (\d+) findings", re.MULTILINE)
+GRACE = 30  # seconds in which a fuzzer ends when its time is over
+
+
+def read_findings(text, name, status):
+    """A Result of what a fuzzer or a GoogleTest program printed."""
+    result = Result()
+    counted = COUNTED.search(text)
+    result.passed = int(counted[1]) - int(counted[2]) if counted else text.count("[       OK ]")
+    if status != 0:
+        for block in re.split(r"\n\n|\n(?=FINDING)", text):
+            if block.strip() and not block.startswith("note:") and not COUNTED.search(block):
+                result.fail(name, block)
+        if status is None or not counted:
+            result.fail(name, f"{'out of time' if status is None else f'ended with status {status}'}: {text[-600:]}")
+    return result
+
+
+@dataclasses.dataclass
+class Fuzz:
+    """Fuzzers beside each other, each run again and again with another seed until the time is over."""
+
+    what: str
+    fuzzers: tuple
+    programs: tuple = ()
+    environment: dict = dataclasses.field(default_factory=dict)
+    seconds: int = 300
+
+    def needs(self):
+        return self.programs
+
+    def run(self, machine):
+        seconds = 20 if machine.small else int(machine.left(self.seconds + GRACE)) - GRACE
+        seed, tasks = random.SystemRandom().randrange(10**6) * 1000, []
+        for fuzzer in self.fuzzers:
+            for i in range(1 if machine.small else fuzzer.processes):
+                first = seed + 100 * len(tasks)
+                tasks.append(lambda f=fuzzer, i=i, s=first: self.turns(machine, f, f"{f.name}-{i}", seconds, s))
+        result = at_once(machine, tasks, len(tasks))
+        result.more["processes"], result.more["seconds_of_each"] = len(tasks), seconds
+        return result
+
+    def turns(self, machine, fuzzer, name, seconds, seed):
+        result, end, turn = Result(), time.monotonic() + seconds, 0
+        environment = {**machine.environment, **self.environment, "TANDEM_BIN": str(machine.pack / "bin")}
+        while turn == 0 or (not result.failed and end - time.monotonic() > 5):
+            left = end - time.monotonic()
+            command = fuzzer.command(machine, min(fuzzer.slice or left, left), seed + turn)
+            status, _ = run_logged(command, machine, f"{name}-{turn}", left + GRACE, env=environment)
+            log = machine.log(f"{name}-{turn}")
+            result.join(read_findings(log.read_text(errors="replace"), name, status))
+            if turn and not result.failed:
+                log.unlink()
+            turn += 1
+        return result
+
+
+@dataclasses.dataclass
+class Measured:
+    """A script of this folder, in a process for each of its parts, which write what they measured and what is wrong."""
+
+    what: str
+    script: str
+    environment: dict = dataclasses.field(default_factory=dict)
+
+    def needs(self):
+        return ()
+
+    def run(self, machine):
+        environment = {**machine.environment, **self.environment}
+        command = [machine.python, machine.root / self.script]
+        listed = subprocess.run([*command, "--list"], env=environment, text=True, capture_output=True, check=True)
+        parts = listed.stdout.splitlines()
+        result = at_once(machine, [lambda p=p: self.part(machine, [*command, p], p, environment) for p in parts])
+        result.more = {"measured": result.more}
+        return result
+
+    def part(self, machine, command, part, environment):
+        result = Result()
+        name = part.replace(" ", "-")
+        report = machine.log(name).with_suffix(".json")
+        report.unlink(missing_ok=True)
+        command = [*command, "--output", report, *["--small"] * machine.small]
+        left = machine.left(MINUTES * 60 - 20)
+        if not left:
+            result.skipped.append({"test": part, "message": "no time was left"})
+            return result
+        status, tail = run_logged(command, machine, name, left, env=environment)
+        if status != 0:
+            result.fail(part, "out of time" if status is None else tail[-1000:])
+            return result
+        data = json.loads(report.read_text())
+        result.passed = int(data["passed"])
+        result.more[part] = data["measured"]
+        for wrong in data["wrong"]:
+            result.fail(part, wrong)
         return result
 
 
