@@ -36,6 +36,21 @@ class Labelled:
         return f"Labelled({self.late!r}, {self.early!r}, {self.label!r})"
 
 
+class Unshown(Labelled):
+    """With Python's own repr, another one for each object, and equal to none but itself."""
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+    __repr__ = object.__repr__
+
+
+class Reticent(Labelled):
+    """Its repr does not tell the label."""
+
+    def __repr__(self):
+        return "Reticent()"
+
+
 class _Field:
     def __init__(self, name):
         self.name = name
@@ -61,36 +76,38 @@ _KEYS = ["a", "b", "c", "aa", "B", "_x", "z9", "10", "9", "\u00e4"]
 
 
 @st.composite
-def _mappings(draw, children):
+def _mappings(draw, children, special=True):
     keys = draw(st.lists(st.sampled_from(_KEYS), min_size=1, max_size=4, unique=True))
     items = [(key, draw(children)) for key in keys]
-    kind = draw(st.sampled_from(["dict", "ordered", "default", "special"]))
+    kind = draw(st.sampled_from(["dict", "ordered", "default"] + ["special"] * special))
     if kind == "default":
         return collections.defaultdict(list, items)
     return {"dict": dict, "ordered": collections.OrderedDict, "special": SpecialDict}[kind](items)
 
 
-def nests(leaves=("dense",), lists=True, classes=True, top=None, most=8):
-    """Nests whose leaves are the names of kinds of leaves."""
+def nests(leaves=("dense",), lists=True, classes=True, top=None, most=8, special=True):
+    """Nests whose leaves are the names of kinds of leaves. `special`: with mappings of classes of one's own."""
 
     def more(children):
         pairs = st.tuples(children, children)
         kinds = [
-            _mappings(children),
-            _mappings(children),
+            _mappings(children, special),
+            _mappings(children, special),
             st.lists(children, min_size=1, max_size=3).map(tuple),
             pairs.map(lambda p: Pair(*p)),
             st.tuples(children, children, children).map(lambda p: Triple(*p)),
         ]
         if classes:
-            kinds += [pairs.map(lambda p: Labelled(*p, "label")), pairs.map(lambda p: Attrs(*p))]
+            labels = st.sampled_from(["label", "other"])
+            kinds += [st.builds(made, children, children, labels) for made in (Labelled, Unshown, Reticent)]
+            kinds.append(pairs.map(lambda p: Attrs(*p)))
         if lists:
             kinds.append(st.lists(children, min_size=1, max_size=3))
         return st.one_of(kinds)
 
     made = st.recursive(st.sampled_from(list(leaves)), more, max_leaves=most)
     if top == "mapping":
-        return _mappings(made).filter(lambda n: any(kind == "dense" for kind in paths(n).values()))
+        return _mappings(made, special).filter(lambda n: any(kind == "dense" for kind in paths(n).values()))
     return made.filter(lambda n: any(kind == "dense" for kind in paths(n).values()))
 
 
@@ -129,12 +146,18 @@ def inner_parts(nest):
     return [] if parts is None else [nest, *(inner for _, part in parts for inner in inner_parts(part))]
 
 
-def rebuilt(nest, change, path=(), turned=False):
-    """The nest with change(leaf, path) in place of leaves; `turned`: mappings in the opposite order of insertion."""
+def labels(nest):
+    """What classes in a nest say of themselves besides their parts, in order of their places."""
+    return [part.label for part in inner_parts(nest) if isinstance(part, Labelled)]
+
+
+def rebuilt(nest, change, path=(), turned=False, label=lambda label: label):
+    """The nest with change(leaf, path) in place of leaves; `turned`: mappings in the opposite order of insertion;
+    `label`: gives classes other labels."""
     parts = parts_of(nest)
     if parts is None:
         return change(nest, path)
-    made = [(key, rebuilt(part, change, (*path, key), turned)) for key, part in parts]
+    made = [(key, rebuilt(part, change, (*path, key), turned, label)) for key, part in parts]
     if isinstance(nest, collections.abc.Mapping):
         made = made[::-1] if turned else made
         if isinstance(nest, collections.defaultdict):
@@ -144,12 +167,26 @@ def rebuilt(nest, change, path=(), turned=False):
     if isinstance(nest, tuple) and hasattr(nest, "_fields"):
         return type(nest)(*values)
     if isinstance(nest, Labelled):
-        return Labelled(*values, nest.label)
+        return type(nest)(*values, label(nest.label))
     return Attrs(*values) if isinstance(nest, Attrs) else type(nest)(values)
 
 
 def turned(nest):
     return rebuilt(nest, lambda leaf, path: leaf, turned=True)
+
+
+def relabelled(nest):
+    """The nest with other labels in all its classes."""
+    return rebuilt(nest, lambda leaf, path: leaf, label=lambda label: label + "'")
+
+
+def refused(function):
+    """TensorFlow's error for structures that differ."""
+    try:
+        function()
+    except TypeError:
+        return
+    raise AssertionError("structures that differ were accepted")
 
 
 def numbered(nest):
@@ -219,6 +256,8 @@ def same_containers(nest, result):
     if parts is None:
         return
     assert type(result) is type(nest) or (isinstance(nest, dict) and isinstance(result, dict)), (nest, result)
+    if isinstance(nest, Labelled):
+        assert result.label == nest.label, (nest, nest.label, result.label)
     for (_, a), (_, b) in zip(parts, [(key, dict(parts_of(result))[key]) for key, _ in parts]):
         same_containers(a, b)
 
@@ -260,13 +299,14 @@ def check_function(tf, nest):
     def step(x, *, named=None):
         return plus_one(tf, x), named if named is None else plus_one(tf, named)
 
-    for given in (filled(tf, nest), filled(tf, turned(nest)), filled(tf, nest)):
+    for order in (nest, turned(nest), nest, relabelled(nest), nest):
+        given = filled(tf, order)
         result, none = step(given)
-        check(tf, nest, result, 1.0)
+        check(tf, order, result, 1.0)
         assert none is None
         result, named = step(given, named=turned(given))
-        check(tf, nest, result, 1.0)
-        check(tf, nest, named, 1.0)
+        check(tf, order, result, 1.0)
+        check(tf, order, named, 1.0)
     concrete = step.get_concrete_function(filled(tf, nest))
     check(tf, nest, concrete(turned(filled(tf, nest)))[0], 1.0)
 
@@ -296,6 +336,13 @@ def check_branches(tf, nest):
 
     for i in range(3):
         check(tf, nest, switch(tf.constant(i)), float(i))
+    if labels(nest):
+        values, other = filled(tf, nest), filled(tf, relabelled(nest))
+        on = tf.function(lambda function, which: function(which), autograph=False)
+        for which in (lambda p: tf.cond(p, lambda: values, lambda: other),
+                      lambda p: tf.case([(p, lambda: values)], lambda: other),
+                      lambda p: tf.switch_case(tf.cast(p, tf.int32), [lambda: values, lambda: other])):  # fmt: skip
+            refused(lambda which=which: on(which, tf.constant(True)))
 
 
 def check_loops(tf, nest):
@@ -307,6 +354,10 @@ def check_loops(tf, nest):
 
     check(tf, nest, loop(), 3.0)
     check(tf, nest, tf.function(loop, autograph=False)(), 3.0)
+    if labels(nest):
+        loop_vars = [tf.constant(0), filled(tf, nest)]
+        other = tf.function(lambda: tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, relabelled(x)), loop_vars))
+        refused(other)
 
 
 def check_rows(tf, nest):
@@ -318,6 +369,9 @@ def check_rows(tf, nest):
     check(tf, nest, last, 4.0)
     states = tf.scan(lambda state, x: turned(plus_one(tf, state)), tf.zeros([2]), initializer=filled(tf, nest))
     check(tf, nest, rebuilt(states, lambda leaf, path: None if leaf is None else leaf[-1]), 2.0)
+    if labels(nest):
+        refused(lambda: tf.map_fn(relabelled, rows))
+        refused(lambda: tf.scan(lambda state, x: relabelled(state), tf.zeros([2]), initializer=filled(tf, nest)))
 
 
 def check_gradients(tf, nest):
@@ -380,6 +434,10 @@ def _weights(nest):
     return {path: float(3 * i + 1) for i, path in enumerate(sorted(numbered(nest), key=repr))}
 
 
+def _weight_of_labels(nest):
+    return float(sum(map(len, labels(nest))))
+
+
 def make_model(tf, nest):
     """A model whose steps read a batch by key: the loss tells which value came under which."""
     weights = _weights(nest)
@@ -388,7 +446,7 @@ def make_model(tf, nest):
         data = tf.keras.utils.unpack_x_y_sample_weight(data)[0]
         leaves = {path: leaf for path, leaf in paths(data).items() if leaf is not None}
         assert set(leaves) == set(weights), (sorted(map(repr, leaves)), nest)
-        return sum(tf.reduce_mean(leaf) * weights[path] for path, leaf in leaves.items())
+        return sum(tf.reduce_mean(leaf) * weights[path] for path, leaf in leaves.items()) + _weight_of_labels(data)
 
     class Model(tf.keras.Model):
         def train_step(self, data):
@@ -408,12 +466,13 @@ def make_model(tf, nest):
 def check_fit(tf, nest):
     """fit, evaluate, predict, train_on_batch and the like, on datasets, generators and batches."""
     weights, numbers = _weights(nest), numbered(nest)
-    wanted = sum(numbers[path] * weights[path] for path in weights)
+    total = sum(numbers[path] * weights[path] for path in weights)
+    wanted = total + _weight_of_labels(nest)
     model = make_model(tf, nest)
     # Keras itself does not open other classes: it reads them in steps alone.
     plain = not any(isinstance(part, (Labelled, Attrs, SpecialDict)) for part in inner_parts(nest))
 
-    def close(value):
+    def close(value, wanted=wanted):
         np.testing.assert_allclose(np.asarray(value, "float64"), wanted, rtol=1e-5, err_msg=repr(nest))
 
     for order in (nest, turned(nest)):
@@ -433,6 +492,24 @@ def check_fit(tf, nest):
         close(model.test_on_batch(batch, return_dict=True)["digest"])
         if plain:
             check(tf, nest, model.predict_on_batch(batch), 1.0, kinds=False)
+    for order in (relabelled(nest), nest) if labels(nest) else ():
+        batch = filled(tf, order, rows=2)
+        close(model.train_on_batch(batch, return_dict=True)["digest"], total + _weight_of_labels(order))
+        dataset = tf.data.Dataset.from_tensors(batch)
+        close(model.evaluate(dataset, verbose=0, return_dict=True)["digest"], total + _weight_of_labels(order))
+
+
+def check_inputs(tf, nest):
+    """A functional model binds its inputs by key. (Keras itself binds them by place, on TensorFlow too.)"""
+    weights, numbers = _weights(nest), numbered(nest)
+    inputs = rebuilt(nest, lambda kind, path: tf.keras.Input((1,)))
+    model = tf.keras.Model(inputs, sum(leaf * weights[path] for path, leaf in paths(inputs).items()))
+    wanted = np.full([2, 1], sum(numbers[path] * weights[path] for path in weights))
+    for order in (nest, turned(nest)):
+        batch = filled(tf, order, rows=2)
+        for result in (model(batch), model.predict(batch, verbose=0), model.predict_on_batch(batch),
+                       model.predict(tf.data.Dataset.from_tensors((batch,)), verbose=0)):  # fmt: skip
+            np.testing.assert_allclose(result, wanted, rtol=1e-5, err_msg=repr(order))
 
 
 def check_checkpoint(tf, nest):
@@ -495,6 +572,7 @@ CHECKS = {
     "gradients": (check_gradients, {}),
     "dataset": (check_dataset, {"leaves": ("dense", "dense", "ragged", "sparse", "none"), "lists": False}),
     "fit": (check_fit, {"lists": False, "top": "mapping"}),
+    "inputs": (check_inputs, {"lists": False, "top": "mapping", "classes": False, "special": False}),
     "checkpoint": (check_checkpoint, {"classes": False}),
     "saved_model": (check_saved_model, {"classes": False}),
     "strategy": (check_strategy, {"lists": False, "top": "mapping"}),

@@ -112,10 +112,26 @@ class _Made:
         self._make = make
         self._parts = parts
         self._keys = keys_of(like) if isinstance(like, collections.abc.Mapping) else None
-        self._fields = (type(like).__name__, like._fields) if is_namedtuple(like) else None
+        self._kind = kind_of(like)
 
     def _pack_results(self, flat):
         return self._make([unpack(part, flat) for part in self._parts])
+
+
+def kind_of(value):
+    """What an opened object is besides its parts, equal for those of which one can stand for the other: its class and
+    its metadata. Named tuples made twice are one class to TensorFlow."""
+    from tandem.framework.function_type import skeleton
+    from tandem.framework.spec import TypeSpec
+
+    if is_namedtuple(value):
+        return type(value).__name__, value._fields
+    kind = value.value_type if isinstance(value, TypeSpec) else type(value)
+    if hasattr(kind, "__tf_flatten__"):
+        return kind, skeleton(value.__tf_flatten__()[0], None)
+    static = value._tf_key() if hasattr(type(value), "_tf_key") else None
+    # A number is the size of ragged rows, which may differ as shapes do.
+    return kind, None if static is None or isinstance(static, int) else skeleton(static, None)
 
 
 def unpack(form, flat):
@@ -139,5 +155,5 @@ def shape_of_form(form):
         return dict, tuple((key, shape_of_form(form[key])) for key in keys_of(form))
     if isinstance(form, _Made):
         parts = tuple(map(shape_of_form, form._parts))
-        return (dict, tuple(zip(form._keys, parts))) if form._keys is not None else ("made", form._fields, parts)
+        return (dict, tuple(zip(form._keys, parts))) if form._keys is not None else ("made", form._kind, parts)
     return form is None

@@ -47,17 +47,18 @@ def mark(value, slots):
 
 
 class ObjectKey:
-    """An argument that is neither a tensor nor a plain value: equal when the objects are."""
+    """An argument that is neither a tensor nor a plain value: equal when the objects are. `keep`: it is held, as what
+    `__tf_flatten__` gives may be made anew at every call."""
 
     __slots__ = ("_object", "_hash", "__weakref__")
 
-    def __init__(self, value):
+    def __init__(self, value, keep=False):
         try:
             self._hash = hash(value)
         except TypeError:
-            self._hash = id(value)
+            self._hash = hash(type(value)) if keep else id(value)
         try:
-            self._object = weakref.ref(value)
+            self._object = (lambda: value) if keep else weakref.ref(value)
         except TypeError:
             self._object = lambda: value
 
@@ -85,8 +86,8 @@ class ObjectKey:
 
 def skeleton(value, tensors):
     """A hashable form without the shapes of tensors, which are appended to `tensors` with everything that stands
-    for one (Slot, Tensor, TensorSpec)."""
-    if isinstance(value, (Slot, _core.Tensor, TensorSpec)):
+    for one (Slot, Tensor, TensorSpec). Of metadata, where `tensors` is None, everything counts by value."""
+    if tensors is not None and isinstance(value, (Slot, _core.Tensor, TensorSpec)):
         tensors.append(value)
         return ("T", spec_of(value).dtype.name)
     if isinstance(value, _core.VariableBase):
@@ -97,7 +98,7 @@ def skeleton(value, tensors):
         kind = value.value_type if isinstance(value, TypeSpec) else type(value)
         static = value._tf_key() if hasattr(type(value), "_tf_key") else None
         if hasattr(type(value), "__tf_flatten__"):
-            static = skeleton(value.__tf_flatten__()[0], [])
+            static = skeleton(value.__tf_flatten__()[0], None)
         return (kind, names, static, tuple(skeleton(part, tensors) for part in parts[0]))
     if value is None or isinstance(value, (bool, int, str, bytes)):
         return (type(value), value)
@@ -105,7 +106,7 @@ def skeleton(value, tensors):
         return ("F", struct.pack("d", value))
     if hasattr(type(value), "__tf_tracing_type__"):
         return ("Y", value.__tf_tracing_type__(None))
-    return ("O", ObjectKey(value))
+    return ("O", ObjectKey(value, keep=tensors is None))
 
 
 def spec_of(value):

@@ -1,10 +1,17 @@
 """A step of a model (train_step, test_step, predict_step) as compiled functions."""
 
+import collections
+
 import tandem as tf
 from tandem import _core
 from tandem.framework import nest
 from tandem.framework.function import functions_run_eagerly
+from tandem.framework.function_type import skeleton
 from tandem.keras_backend.feed import leaves_of, pack
+
+
+# Kinds of batches that one step keeps traces for, as tf.function does.
+_MOST_KINDS = 128
 
 
 class _Trace:
@@ -109,20 +116,30 @@ class StepFunction(EagerStep):
 
     def __init__(self, step, steps_per_execution=1, joins=False):
         super().__init__(step, steps_per_execution, joins)
-        self._traces = {}
+        self._traces = collections.OrderedDict()  # kind of batch → its traces; the kind that came last is last
+        self.last_trace = None  # the one made last; for explanations
 
     def trace(self, structure, specs):
         """The compiled step for batches like these."""
-        key = _structure_key(structure)
         device = _core.device_scope()
-        traces = self._traces.setdefault(key, [])
+        traces = self._traces_for(structure)
         for trace in reversed(traces):
             if trace.fits(specs, device):
                 return trace
         before = [trace.specs for trace in reversed(traces) if trace.device == device]
         specs = next(filter(None, (_generalized(known, specs) for known in before)), specs)
-        traces.append(_Trace(self.step, structure, specs, device, self.last_trace))
-        return traces[-1]
+        self.last_trace = _Trace(self.step, structure, specs, device, self.last_trace)
+        traces.append(self.last_trace)
+        return self.last_trace
+
+    def _traces_for(self, structure):
+        """Those of batches of this structure. The kinds that did not come for longest are dropped."""
+        key = _structure_key(structure)
+        traces = self._traces.setdefault(key, [])
+        self._traces.move_to_end(key)
+        if len(self._traces) > _MOST_KINDS:
+            self._traces.popitem(last=False)
+        return traces
 
     def on_batch(self, data):
         if functions_run_eagerly():
@@ -133,13 +150,7 @@ class StepFunction(EagerStep):
         trace = self.trace(data, specs)
         return trace.pack(trace.compiled(tensors))
 
-    @property
-    def last_trace(self):
-        """The one made last; for explanations."""
-        made = [trace for traces in self._traces.values() for trace in traces]
-        return made[-1] if made else None
-
 
 def _structure_key(structure):
-    """Equal for structures whose leaves are None in the same places."""
-    return repr(nest.map_structure(lambda leaf: leaf is not None, structure))
+    """Equal for structures of the same classes, keys and metadata whose leaves are None in the same places."""
+    return skeleton(nest.map_structure(lambda leaf: leaf is not None, structure), [])

@@ -233,9 +233,7 @@ def _trace_while(cond, body, start, shape_invariants, maximum_iterations):
         result = _listed(body(*composites.unpack(form, tensors)))
         result = composites.rebuild(result, lambda leaf, path: as_tensor(leaf))
         out = []
-        if _plain_form(composites.number(result, out)) != _plain_form(form):
-            nest.assert_same_structure(list(start), list(result), check_types=False)
-            raise ValueError(f"The loop's body returned {result}, which is not of the form of its variables {start}.")
+        require_form(composites.number(result, out), form, list(result), list(start), "The loop's body returned")
         return out
 
     if counted is not None:
@@ -254,6 +252,16 @@ def _counted_while(cond, body, flat, shapes, limit):
 
     results = _core.trace_while(test, lambda t: [*body(t[:-1]), t[-1] + 1], [*flat, zero], shapes, -1)
     return results[:-1]
+
+
+def require_form(form, wanted, result, like, what):
+    """Refuses what a turn of a loop gives unless it can be put together as `like`, the value of the turn before."""
+    if _plain_form(form) != _plain_form(wanted):
+        nest.assert_same_structure(like, result, check_types=False)
+        raise TypeError(
+            f"{what} {result}, which does not have the same nested structure as {like}: keys, classes and what a class "
+            "says of itself besides its tensors (the metadata of __tf_flatten__) must be the same in every turn."
+        )
 
 
 def _plain_form(form):

@@ -6,7 +6,7 @@ from tandem.extension import batches
 from tandem.framework import composites, nest
 from tandem.framework.graph import FuncGraph
 from tandem.framework.spec import TensorSpec
-from tandem.ops.control_flow import while_loop
+from tandem.ops.control_flow import require_form, while_loop
 from tandem.ops.tensor_array import TensorArray
 
 
@@ -87,13 +87,12 @@ def _rows_differ(structure):
 def _stacked(rows, fn, signature):
     count = rows.count
     form = composites.number(batches.stacked(signature, rows.static_count), [])
+    row = composites.number(signature, [])
     dtypes = [_core.as_dtype(getattr(s, "dtype", s)) for s in composites.leaves(signature)]
 
     def body(i, arrays):
-        result = fn(rows.row(i))
-        tensors = composites.leaves(result)
-        if len(tensors) != len(arrays):
-            nest.assert_same_structure(signature, result, check_types=False)
+        result, tensors = fn(rows.row(i)), []
+        require_form(composites.number(result, tensors), row, result, signature, "The function of each row returned")
         values = [of_dtype(t, d) for t, d in zip(tensors, dtypes)]
         return i + 1, [a.write(i, v) for a, v in zip(arrays, values)]
 
@@ -151,10 +150,8 @@ def _fold(fn, elems, initializer, reverse, what, keep):
 
     def body(turn, tensors, arrays):
         at = place(turn)
-        result = fn(composites.unpack(form, tensors), rows.row(at))
-        made = composites.leaves(result)
-        if len(made) != len(tensors):
-            nest.assert_same_structure(composites.unpack(form, tensors), result, check_types=False)
+        result, made = fn(composites.unpack(form, tensors), rows.row(at)), []
+        require_form(composites.number(result, made), form, result, state, "The function of each row returned")
         made = [of_dtype(v, t.dtype) for v, t in zip(made, tensors)]
         return turn + 1, made, [a.write(at, v) for a, v in zip(arrays, made)]
 

@@ -6,7 +6,7 @@ from tandem import _core
 from tandem.framework.spec import TypeSpec
 from tandem.pipeline.iterator import NumpyIterator, OwnedIterator
 from tandem.pipeline.options import Options
-from tandem.pipeline.structure import Structure
+from tandem.pipeline.structure import Structure, name_of
 from tandem.pipeline.traced import ForLoops, TracedIterator, iterator_of, rebuilt
 
 INFINITE_CARDINALITY = -1
@@ -105,7 +105,7 @@ class BaseDataset(ForLoops):
 
     # A dataset as an argument or a result of tf.function.
     def _tf_components(self):
-        return [_core.data.dataset_tensor(self._core), repr(self.element_spec)]
+        return [_core.data.dataset_tensor(self._core), name_of(self.element_spec)]
 
     def _tf_rebuild(self, parts):
         return rebuilt(parts, self._type_spec._from_tensor)

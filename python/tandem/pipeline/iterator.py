@@ -2,11 +2,15 @@
 
 from tandem import _core
 from tandem.framework.errors import DataLossError, InvalidArgumentError, OutOfRangeError
+from tandem.framework.function_type import skeleton
 from tandem.framework.spec import TypeSpec
 from tandem.framework.trackable import Trackable
 from tandem.ops.check import Assert
 from tandem.pipeline import structure as nest
 from tandem.pipeline.traced import ForLoops, TracedIterator, Unrolled, converting, next_element, rebuilt, take
+
+# Above what a pass can have given: restoring takes the elements again, one by one.
+_MOST_TAKEN = 1 << 40
 
 
 class Iterator:
@@ -65,7 +69,7 @@ class OwnedIterator(ForLoops, Iterator, Trackable):
 
     # An iterator as an argument of tf.function.
     def _tf_components(self):
-        return [self._traced_iterator(), repr(self.element_spec)]
+        return [self._traced_iterator(), nest.name_of(self.element_spec)]
 
     def _tf_rebuild(self, parts):
         return rebuilt(parts, lambda tensor: TracedIterator(tensor, self._structure))
@@ -77,7 +81,8 @@ class OwnedIterator(ForLoops, Iterator, Trackable):
 
     def _restore_from_tensors(self, restored_tensors):
         state = restored_tensors["ITERATOR_STATE"]
-        if state.dtype != _core.as_dtype("int64") or state.shape.rank != 1 or not state.shape[0] or state.numpy()[0] < 0:
+        is_state = state.dtype == _core.as_dtype("int64") and state.shape.rank == 1 and state.shape[0]
+        if not is_state or not 0 <= state.numpy()[0] <= _MOST_TAKEN:
             raise DataLossError(None, None, f"{state} is no state of an iterator: the checkpoint is damaged.")
         self._native.restore(state.numpy().tolist())
 
@@ -198,7 +203,7 @@ class Optional:
 
 def _key_of(structure):
     """What tells structures apart besides the dtypes and shapes of their components."""
-    return repr(nest.map_structure(lambda leaf: type(leaf).__name__, structure.spec))
+    return skeleton(nest.map_structure(lambda leaf: type(leaf).__name__, structure.spec), None)
 
 
 def _nothing(dtype, shape):

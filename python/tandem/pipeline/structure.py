@@ -5,10 +5,12 @@ Unlike in tf.nest a list is not a structure but a value that becomes one tensor.
 """
 
 import collections.abc
+import itertools
 
 from tandem import _core
-from tandem.framework import nest
+from tandem.framework import composites, nest
 from tandem.framework.errors import InternalError
+from tandem.framework.function_type import skeleton
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.shape import as_shape
 from tandem.framework.types import CompositeTensor
@@ -72,6 +74,18 @@ def map_structure(func, *values):
     return make([map_structure(func, *items) for items in zip(*parts)])
 
 
+_numbers = itertools.count()
+_names = {}  # form of a spec → its name
+_MOST_NAMES = 1024
+
+
+def name_of(spec):
+    """A text that is the same for equal specs: for keys, in which only texts and numbers count by value."""
+    if len(_names) >= _MOST_NAMES:
+        _names.clear()
+    return _names.setdefault(skeleton(spec, None), str(next(_numbers)))
+
+
 def _parts_like(first, value):
     if not is_nested(value):
         raise TypeError(f"The two structures don't have the same nested structure: {first!r} and {value!r}")
@@ -80,6 +94,8 @@ def _parts_like(first, value):
     same_keys = not isinstance(first, collections.abc.Mapping) or (
         isinstance(value, collections.abc.Mapping) and set(first) == set(value)
     )
+    if any(hasattr(type(first), mark) for mark in _CLASSES) and composites.kind_of(first) != composites.kind_of(value):
+        raise TypeError(f"The two structures differ in class or metadata: {first!r} and {value!r}")
     if len(parts) != len(wanted) or not same_keys:
         raise ValueError(f"The two structures don't have the same number of elements: {first!r} and {value!r}")
     return parts

@@ -163,7 +163,7 @@ class TracedIterator(ForLoops):
         return next_optional(self._tensor, self._structure)
 
     def _tf_components(self):
-        return [self._tensor, repr(self.element_spec)]
+        return [self._tensor, nest.name_of(self.element_spec)]
 
     def _tf_rebuild(self, parts):
         return rebuilt(parts, lambda tensor: TracedIterator(tensor, self._structure))
