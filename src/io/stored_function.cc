@@ -1,14 +1,16 @@
 #include "io/stored_function.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "base/new_file.h"
-#include "graph/serialize.h"
+#include "graph/custom_gradient.h"
 #include "tandem/error.h"
+#include "tandem/lookup.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem {
@@ -27,6 +29,16 @@ void collect(const Graph& graph, std::unordered_set<uint64_t>& seen,
   }
 }
 
+void collect_tables(const Graph& graph, std::set<int64_t>& tables) {
+  for (const Node& n : graph.nodes()) {
+    if (n.op && n.op->attrs == &attrs_type<lookup::TableAttrs>()) {
+      tables.insert(n.attrs.ref().as<lookup::TableAttrs>().table);
+    }
+    for (const GraphPtr& g : n.subgraphs) collect_tables(*g, tables);
+    if (n.gradient && n.gradient->graph) collect_tables(*n.gradient->graph, tables);
+  }
+}
+
 }  // namespace
 
 std::vector<Tensor> stored_variables(const Graph& graph) {
@@ -34,6 +46,12 @@ std::vector<Tensor> stored_variables(const Graph& graph) {
   std::vector<Tensor> handles;
   collect(graph, seen, handles);
   return handles;
+}
+
+std::vector<int64_t> stored_tables(const Graph& graph) {
+  std::set<int64_t> tables;
+  collect_tables(graph, tables);
+  return {tables.begin(), tables.end()};
 }
 
 void store_function(const std::string& path, const Graph& graph) {
@@ -69,14 +87,16 @@ void check_interface(const GraphFunction& function, const std::string& path,
 }
 
 std::shared_ptr<CompiledFunction> load_function(const std::string& path,
-                                                std::span<const Tensor> handles) {
+                                                std::span<const Tensor> handles,
+                                                const TableNumbers& tables) {
   const auto find = [&](const StoredVariable& v) {
     return static_cast<size_t>(v.index) < handles.size()
                ? handles[static_cast<size_t>(v.index)]
                : Tensor();
   };
   try {
-    auto graph = std::make_shared<Graph>(from_bytes(read_whole_file(path), find));
+    auto graph = std::make_shared<Graph>(
+        from_bytes(read_whole_file(path), find, GraphRole::kFunction, &tables));
     return std::make_shared<CompiledFunction>(std::move(graph), GraphFunctionOptions{});
   } catch (const DataLossError& e) {
     throw DataLossError(fmt::format("{}: {}", path, e.what()));

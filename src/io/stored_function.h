@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/serialize.h"
 #include "run/compiled_function.h"
 
 namespace tandem {
@@ -15,12 +16,17 @@ namespace tandem {
 /// numbers them. Hidden ones too: the state of random ops.
 std::vector<Tensor> stored_variables(const Graph& graph);
 
+/// Numbers of the lookup tables that a graph uses.
+std::vector<int64_t> stored_tables(const Graph& graph);
+
 void store_function(const std::string& path, const Graph& graph);
 
-/// `handles` take the places of stored_variables(). Throws NotFoundError, DataLossError,
-/// and InvalidArgumentError for variables that do not fit.
+/// `handles` take the places of stored_variables(), and `tables` those of the tables with
+/// these numbers. Throws NotFoundError, DataLossError, and InvalidArgumentError for
+/// variables that do not fit and for a table that is not among them.
 std::shared_ptr<CompiledFunction> load_function(const std::string& path,
-                                                std::span<const Tensor> handles);
+                                                std::span<const Tensor> handles,
+                                                const TableNumbers& tables = {});
 
 /// Throws DataLossError where the function in the file `path` has not these arguments and
 /// results, by dtype: what a description says of it is a lie.

@@ -1,4 +1,5 @@
 // Functions in files, for tf.saved_model.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -33,6 +34,12 @@ void bind_saved_model(nb::module_& m) {
       nb::arg("compiled"),
       "The variables of a function in the order of its stored form.");
   m.def(
+      "stored_tables",
+      [](nb::handle compiled) {
+        return stored_tables(compiled_of(compiled.ptr())->function().graph());
+      },
+      nb::arg("compiled"), "The numbers of the lookup tables that a function uses.");
+  m.def(
       "store_function",
       [](const std::string& path, nb::handle compiled) {
         const auto function = compiled_of(compiled.ptr());
@@ -44,7 +51,7 @@ void bind_saved_model(nb::module_& m) {
       "load_function",
       [](const std::string& path, nb::list handles,
          const std::vector<std::string>& arguments,
-         const std::vector<std::string>& results) {
+         const std::vector<std::string>& results, const TableNumbers& tables) {
         std::vector<DType> takes, gives;
         for (const std::string& name : arguments) takes.push_back(dtype_from_name(name));
         for (const std::string& name : results) gives.push_back(dtype_from_name(name));
@@ -53,13 +60,15 @@ void bind_saved_model(nb::module_& m) {
         std::shared_ptr<CompiledFunction> function;
         {
           const nb::gil_scoped_release unlocked;
-          function = load_function(path, given);
+          function = load_function(path, given, tables);
           check_interface(function->function(), path, takes, gives);
         }
         return compiled_object(std::move(function));
       },
       nb::arg("path"), nb::arg("handles"), nb::arg("arguments"), nb::arg("results"),
-      "A stored function; `arguments` and `results` are names of dtypes.");
+      nb::arg("tables"),
+      "A stored function; `arguments` and `results` are names of dtypes, `tables` gives "
+      "the numbers of tables for those stored.");
 }
 
 }  // namespace tandem::python

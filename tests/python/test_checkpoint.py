@@ -121,6 +121,76 @@ def test_root_object_gives_its_own_names(tmp_path):
         tf.train.Checkpoint(net, w=tf.Variable(1))
 
 
+@pytest.mark.parametrize("make", [tf.Variable, lambda value: tf.keras.Variable(value)], ids=["variable", "of Keras"])
+def test_a_variable_as_root(tmp_path, make):
+    """Its own value was not stored, and assert_consumed() passed."""
+    variable, step = make(5.0), tf.Variable(1)
+    path = tf.train.Checkpoint(variable, step=step).save(tmp_path / "ck")
+    names = [name for name, _ in tf.train.list_variables(path)]
+    assert ".ATTRIBUTES/VARIABLE_VALUE" in names and "step/.ATTRIBUTES/VARIABLE_VALUE" in names
+    variable.assign(0.0)
+    tf.train.Checkpoint(variable, step=step).restore(path).assert_consumed()
+    assert variable.numpy() == 5.0
+    other = tf.train.Checkpoint(make(0.0), step=tf.Variable(2))
+    other.restore(path).assert_consumed()
+    assert other._root.numpy() == 5.0 and other.step.numpy() == 1
+    # A root without a value has no place for this one.
+    with pytest.raises(AssertionError, match="VARIABLE_VALUE"):
+        tf.train.Checkpoint(tf.Module(), step=tf.Variable(2)).restore(path).assert_consumed()
+
+
+def a_table(kind, key_dtype="string", value_dtype="float32", **options):
+    if kind == "dense":
+        special = ("", "gone") if key_dtype == "string" else (-1, -2)
+        return tf.lookup.experimental.DenseHashTable(key_dtype, value_dtype, 0, *special, **options)
+    return tf.lookup.experimental.MutableHashTable(key_dtype, value_dtype, 0, **options)
+
+
+def entries(table):
+    return dict(zip(*(part.numpy().tolist() for part in table.export())))
+
+
+@pytest.mark.parametrize("kind", ["mutable", "dense"])
+@pytest.mark.parametrize("key_dtype", ["string", "int64", "int32"])
+def test_tables(tmp_path, kind, key_dtype):
+    """Entries were not stored, and assert_consumed() passed."""
+    keys = ["a", "b"] if key_dtype == "string" else [3, 4]
+    table = a_table(kind, key_dtype)
+    look_up = tf.function(lambda: table.lookup(tf.constant(keys, key_dtype)))
+    checkpoint = tf.train.Checkpoint(table=table)
+    empty = checkpoint.save(tmp_path / "ck")
+    table.insert(tf.constant(keys[:1], key_dtype), [1.0])
+    one = checkpoint.save(tmp_path / "ck")
+    stored = dict(tf.train.list_variables(one))
+    assert stored["table/.ATTRIBUTES/-keys"] == [1] and stored["table/.ATTRIBUTES/-values"] == [1]
+    table.insert(tf.constant(keys, key_dtype), [9.0, 8.0])
+    assert look_up().numpy().tolist() == [9.0, 8.0]
+    checkpoint.restore(one).assert_consumed()
+    assert look_up().numpy().tolist() == [1.0, 0.0] and table.size() == 1
+    other = a_table(kind, key_dtype)
+    tf.train.Checkpoint(table=other).restore(one).assert_consumed()
+    assert list(entries(other).values()) == [1.0]
+    checkpoint.restore(empty).assert_consumed()
+    assert table.size() == 0
+
+
+def test_tables_that_do_not_fit(tmp_path):
+    table = a_table("mutable")
+    table.insert("a", 1.0)
+    path = tf.train.Checkpoint(table=table).write(tmp_path / "ck")
+    for other in (a_table("mutable", "int64"), a_table("mutable", "string", "int64")):
+        key = "x" if other.key_dtype == "string" else 7
+        other.insert(tf.constant(key, other.key_dtype), tf.constant(5, other.value_dtype))
+        before = entries(other)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="are not those of a table"):
+            tf.train.Checkpoint(table=other).restore(path)
+        assert entries(other) == before
+    left_out = a_table("mutable", checkpoint=False)
+    left_out.insert("a", 1.0)
+    path = tf.train.Checkpoint(table=left_out).write(tmp_path / "none")
+    assert [name for name, _ in tf.train.list_variables(path)] == ["_CHECKPOINTABLE_OBJECT_GRAPH"]
+
+
 def test_status_says_what_does_not_fit(tmp_path, caplog):
     path = tf.train.Checkpoint(a=tf.Variable(1), b=tf.Variable(2)).save(tmp_path / "ck")
     status = tf.train.Checkpoint(a=tf.Variable(0), other=tf.Variable(0)).restore(path)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 EXAMPLES = 150 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 12
 Two = collections.namedtuple("Two", ["y", "x"])
+Trackable = tf.__internal__.tracking.Trackable
 
 NAMES = ["a", "b", "_layers", "_self_x", "_self_tracked", "layers", "variables", "name", "signatures", "_children", "_root",
          "root", "save_counter_", "_variables", "_modules", "losses", "weights", "_tracked", "w.1", "x/y", "_", "\u00e4",
@@ -39,16 +40,18 @@ def _more(children):
     )
 
 
-LEAVES = st.sampled_from(["variable", "variable", "variable", "vector", "dense", "optimizer", "state", "plain", "none",
-                          "iterator", "shared"])  # fmt: skip
-TREES = st.tuples(st.just("module"), _attributes(st.recursive(LEAVES, _more, max_leaves=10)))
-PLAIN_TREES = st.tuples(st.just("module"), _attributes(st.recursive(
-    st.sampled_from(["variable", "vector", "plain", "shared"]),
-    lambda children: st.one_of(
-        st.tuples(st.just("module"), _attributes(children)), st.tuples(st.just("list"), st.lists(children, max_size=3)),
-        st.tuples(st.just("dict"), st.lists(st.tuples(st.sampled_from(KEYS[:6]), children), max_size=3,
-                                            unique_by=lambda pair: str(pair[0])))),
-    max_leaves=8)))  # fmt: skip
+STORED = ["variable", "variable", "variable", "vector", "dense", "optimizer", "table", "dense_table", "plain", "none",
+          "shared"]  # fmt: skip
+LEAVES = st.sampled_from([*STORED, "state", "iterator"])
+# What can be the root of a checkpoint, and of a saved model.
+TREES = st.one_of(
+    st.tuples(st.just("module"), _attributes(st.recursive(LEAVES, _more, max_leaves=10))),
+    st.recursive(LEAVES, _more, max_leaves=10).filter(lambda spec: spec not in ("plain", "none", "shared")),
+)
+SAVED_TREES = st.one_of(
+    st.tuples(st.just("module"), _attributes(st.recursive(st.sampled_from(STORED), _more, max_leaves=10))),
+    st.sampled_from(["variable", "dense", "table"]),
+)
 
 
 class Tracked(tf.__internal__.tracking.AutoTrackable):
@@ -77,8 +80,9 @@ class Builder:
     def __init__(self, value):
         self.numbers = itertools.count(1)
         self.value = value
-        self.variables, self.states, self.iterators = [], [], []
+        self.variables, self.states, self.iterators, self.tables = [], [], [], []
         self.refused = set()
+        self.given = set()  # (id of an object, name of an attribute)
 
     def variable(self, shape):
         self.variables.append(tf.Variable(np.full(shape, next(self.numbers) * self.value, "float32")))
@@ -104,13 +108,15 @@ class Builder:
             isinstance(owner, Model) and (hasattr(owner, name) and name != "_layers")
         ):
             return
-        before = len(self.variables), len(self.states), len(self.iterators)
+        held = self.variables, self.states, self.iterators, self.tables
+        before = list(map(len, held))
         value = self.make(part)
         try:
             setattr(owner, name, value)
+            self.given.add((id(owner), name))
         except (AttributeError, ValueError, TypeError):
             self.refused.add(name)
-            for found, count in zip((self.variables, self.states, self.iterators), before):
+            for found, count in zip(held, before):
                 del found[count:]
 
     def _variable(self):
@@ -148,6 +154,18 @@ class Builder:
         self.iterators.append(iterator)
         return iterator
 
+    def _table(self):
+        return self._filled(tf.lookup.experimental.MutableHashTable("string", "float32", -1.0), ["a", "b"])
+
+    def _dense_table(self):
+        return self._filled(tf.lookup.experimental.DenseHashTable("int64", "float32", -1.0, -1, -2), [3, 4])
+
+    def _filled(self, table, keys):
+        # Other values have other keys too: restoring takes out what was not there.
+        table.insert(keys[: int(self.value)], [next(self.numbers) * self.value for _ in keys[: int(self.value)]])
+        self.tables.append(table)
+        return table
+
     def _shared(self):
         plain = [v for v in self.variables if isinstance(v, tf.Variable)]
         return plain[0] if plain else 1
@@ -159,7 +177,8 @@ class Builder:
         return None
 
     def contents(self):
-        return [np.asarray(v).tolist() for v in self.variables] + [s.number for s in self.states]
+        variables, states = [np.asarray(v).tolist() for v in self.variables], [s.number for s in self.states]
+        return variables + states + list(map(_entries, self.tables))
 
 
 def built(spec, value):
@@ -176,18 +195,21 @@ def test_checkpoints(tmp_path):
     numbers = itertools.count()
 
     @_settings
-    @given(TREES)
-    def run(spec):
+    @given(TREES, st.booleans())
+    def run(spec, as_root):
         builder, tree = built(spec, 1)
         wanted = builder.contents()
         positions = [int(next(it)) + 1 for it in builder.iterators]
-        checkpoint = tf.train.Checkpoint(tree=tree)
+        checkpoint = tf.train.Checkpoint(tree) if as_root else tf.train.Checkpoint(tree=tree)
         path = checkpoint.save(str(tmp_path / str(next(numbers))))
         for variable in builder.variables:
             variable.assign(np.zeros(variable.shape, variable.dtype if isinstance(variable.dtype, str) else None)
                             if isinstance(variable.dtype, str) else tf.zeros_like(variable))  # fmt: skip
         for state in builder.states:
             state.number = -1
+        for table in builder.tables:
+            table.remove(table.export()[0])
+            table.insert(["new"] if table.key_dtype == tf.string else [17], [-5.0])
         for iterator in builder.iterators:
             next(iterator)
         checkpoint.restore(path).assert_consumed()
@@ -195,7 +217,7 @@ def test_checkpoints(tmp_path):
         assert [int(next(it)) for it in builder.iterators] == positions
         other, again = built(spec, 2)
         assert not wanted or other.contents() != wanted
-        status = tf.train.Checkpoint(tree=again).restore(path)
+        status = (tf.train.Checkpoint(again) if as_root else tf.train.Checkpoint(tree=again)).restore(path)
         status.assert_consumed()
         status.assert_existing_objects_matched()
         assert other.contents() == wanted
@@ -207,47 +229,68 @@ def test_checkpoints(tmp_path):
 def test_saved_models(tmp_path):
     numbers = itertools.count()
 
-    def compare(spec, made, loaded):
+    def compare(spec, made, loaded, builder):
         if isinstance(spec, str):
-            if spec in ("variable", "vector", "shared") and isinstance(made, tf.Variable):
-                assert loaded.numpy().tolist() == made.numpy().tolist()
-            return
+            return compare_leaf(spec, made, loaded)
         kind, inner = spec
-        if kind == "module":
+        if kind in ("module", "tracked", "model"):
             for name, part in inner:
-                if name in vars(made) and _holds(vars(made)[name]):
-                    compare(part, vars(made)[name], getattr(loaded, name))
-        elif kind == "list":
-            # What holds nothing is not stored; the rest keeps its order.
-            stored = [(part, item) for part, item in zip(inner, made) if _holds(item) or isinstance(item, list | dict)]
-            assert len(stored) == len(loaded)
-            for (part, item), other in zip(stored, loaded):
-                compare(part, item, other)
-        else:
+                if (id(made), name) in builder.given and _holds(getattr(made, name)) and name != "_layers":
+                    compare(part, getattr(made, name), getattr(loaded, name), builder)
+        elif kind in ("dict", "ordered"):
             for key, part in inner:
-                if _holds(made[key]):
-                    compare(part, made[key], loaded[key])
+                if _is_stored(made[key]):
+                    compare(part, made[key], loaded[key if isinstance(key, (str, int)) else str(key)], builder)
+        else:
+            # As in TensorFlow: places are kept up to the last that is stored.
+            stored = [_is_stored(item) for item in made]
+            assert type(loaded) is (list if isinstance(made, list) else tuple)
+            assert len(loaded) == max((i + 1 for i, is_stored in enumerate(stored) if is_stored), default=0)
+            for part, item, is_stored, other in zip(inner, made, stored, loaded):
+                if is_stored:
+                    compare(part, item, other, builder)
+                else:
+                    assert other is None
+
+    def compare_leaf(spec, made, loaded):
+        if isinstance(made, tf.Variable):
+            assert loaded.numpy().tolist() == made.numpy().tolist()
+        elif spec == "dense":
+            for one, other in zip((loaded._kernel, loaded.bias), made.weights, strict=True):
+                assert one.numpy().tolist() == other.numpy().tolist()
+        elif spec == "optimizer":
+            assert [v.numpy().tolist() for v in loaded._variables] == [v.numpy().tolist() for v in made.variables]
+        elif spec in ("table", "dense_table"):
+            assert _entries(loaded) == _entries(made) and loaded.key_dtype == made.key_dtype
+            assert loaded.default_value.numpy() == made.default_value.numpy()
 
     @_settings
-    @given(PLAIN_TREES)
+    @given(SAVED_TREES)
     def run(spec):
         builder, tree = built(spec, 1)
         folder = str(tmp_path / str(next(numbers)))
-        if "signatures" in vars(tree):
+        if _holds(getattr(tree, "__dict__", {}).get("signatures")):
             with pytest.raises(ValueError, match="reserved attribute"):
                 tf.saved_model.save(tree, folder)
             return
         tf.saved_model.save(tree, folder)
-        compare(spec, tree, tf.saved_model.load(folder))
+        compare(spec, tree, tf.saved_model.load(folder), builder)
 
     run()
 
 
+def _is_stored(value):
+    return isinstance(value, Trackable | list | tuple | dict)
+
+
 def _holds(value):
-    if isinstance(value, tf.Variable | tf.Module):
-        return True
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    return any(map(_holds, items))
+    if not isinstance(value, list | tuple | dict):
+        return isinstance(value, Trackable)
+    return any(map(_holds, value.values() if isinstance(value, dict) else value))
+
+
+def _entries(table):
+    return sorted(zip(*(part.numpy().tolist() for part in table.export())))
 
 
 @pytest.mark.parametrize("name", ["_layers", "_self_tracked", "_self_x", "layers", "signatures", "_children"])

@@ -1,5 +1,7 @@
 """tf.saved_model: what is saved runs without the code that made it."""
 
+import collections
+import gc
 import json
 import os
 
@@ -234,6 +236,102 @@ def test_assets_travel(tmp_path):
     with open(path) as text:
         assert text.read() == "one\ntwo\n"
     assert path.startswith(str(tmp_path / "moved"))
+
+
+def test_lists_keep_the_places_of_what_is_stored(tmp_path):
+    """What stood behind a None or a number moved up."""
+    pair = collections.namedtuple("Pair", ["second", "first"])
+    module = tf.Module()
+    module.blocks = [None, tf.Variable(1.0), "text", tf.Variable(2.0), None]
+    module.parts = (3, tf.Variable(4.0))
+    module.named = pair(None, {"a": [tf.Variable(5.0)]})
+    tf.saved_model.save(module, tmp_path / "m")
+    tf.saved_model.save(tf.saved_model.load(tmp_path / "m"), tmp_path / "again")
+    for folder in ("m", "again"):
+        loaded = tf.saved_model.load(tmp_path / folder)
+        # As in TensorFlow: None before the last that is stored, and nothing behind it; no class of named tuples.
+        assert [None if b is None else b.numpy() for b in loaded.blocks] == [None, 1.0, None, 2.0]
+        assert loaded.parts[0] is None and loaded.parts[1].numpy() == 4.0 and len(loaded.parts) == 2
+        assert loaded.named[0] is None and loaded.named[1]["a"][0].numpy() == 5.0
+
+
+class Words(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.counts = tf.lookup.experimental.MutableHashTable("string", "int64", -1)
+        self.counts.insert(["a", "b"], [1, 2])
+        self.fixed = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer([1, 2], [0.5, 1.5]), 9.0)
+        hidden = tf.lookup.experimental.DenseHashTable("int64", "int64", 0, -1, -2)
+        hidden.insert([7], [70])
+        self.hidden = tf.function(lambda x: hidden.lookup(x), input_signature=[tf.TensorSpec([None], tf.int64)])
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def count(self, x):
+        return self.counts.lookup(x)
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string), tf.TensorSpec([], tf.int64)])
+    def add(self, x, y):
+        self.counts.insert(x, y)
+        return self.counts.size()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
+    def look(self, x):
+        return tf.cond(tf.size(x) > 0, lambda: self.fixed.lookup(x), lambda: tf.zeros([0]))
+
+
+def test_lookup_tables_travel(tmp_path, run_python):
+    """A function knew a table by its number in the process that saved it: another one was read elsewhere, or none."""
+    tf.saved_model.save(Words(), tmp_path / "m")
+    program = f"""
+        import tandem as tf
+        others = [tf.lookup.experimental.MutableHashTable("string", "int64", -1) for _ in range(40)]
+        for table in others:
+            table.insert(["a"], [1000])
+        m = tf.saved_model.load({str(tmp_path / "m")!r})
+        print(m.count(tf.constant(["a", "b", "c"])).numpy().tolist(), m.look(tf.constant([1, 2, 3])).numpy().tolist())
+        print(m.hidden(tf.constant([7, 8], tf.int64)).numpy().tolist(), m.add("c", tf.constant(3, tf.int64)).numpy())
+        print(m.counts.lookup(tf.constant("c")).numpy(), m.fixed.lookup(tf.constant([2])).numpy().tolist())
+        tf.saved_model.save(m, {str(tmp_path / "again")!r})
+        again = tf.saved_model.load({str(tmp_path / "again")!r})
+        again.add("d", tf.constant(4, tf.int64))
+        print(again.count(tf.constant(["c", "d"])).numpy().tolist(), m.count(tf.constant(["c", "d"])).numpy().tolist())
+        print(all(table.size() == 1 for table in others))
+    """
+    status, out, err = run_python(program)
+    assert status == 0, err
+    assert out.splitlines() == ["[1, 2, -1] [0.5, 1.5, 9.0]", "[70, 0] 3", "3 [1.5]", "[3, 4] [3, -1]", "True"]
+
+
+def test_a_description_cannot_name_tables_of_the_process(tmp_path):
+    tf.saved_model.save(Words(), tmp_path)
+    path = tmp_path / "saved_model.json"
+    text = path.read_text()
+    for tables in (lambda row: [], lambda row: [[number + 100, table] for number, table in row["tables"]]):
+        model = json.loads(text)
+        for row in model["functions"]:
+            row["tables"] = tables(row)
+        path.write_text(json.dumps(model))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="lookup table [0-9]+, which is not stored with it"):
+            tf.saved_model.load(tmp_path)
+    for change in (lambda m: m["tables"][0].pop("values"), lambda m: m["tables"].clear(),
+                   lambda m: m["tables"][0].update(default=m["tables"][0]["keys"])):  # fmt: skip
+        model = json.loads(text)
+        change(model)
+        path.write_text(json.dumps(model))
+        with pytest.raises((tf.errors.DataLossError, tf.errors.InvalidArgumentError)):
+            tf.saved_model.load(tmp_path)
+
+
+def test_a_function_whose_table_is_gone_is_left_out(tmp_path, caplog):
+    module = tf.Module()
+    table = tf.lookup.experimental.MutableHashTable("string", "int64", -1)
+    module.f = tf.function(lambda x: table.lookup(x))
+    module.f(tf.constant("a"))
+    module.f._python_function = module.f._converted = None
+    del table
+    gc.collect()
+    tf.saved_model.save(module, tmp_path)
+    assert "lookup table whose Python object is gone" in caplog.text
 
 
 def test_variables_restore_as_a_checkpoint(saved):

@@ -36,6 +36,10 @@ class Checkpoint(AutoTrackable):
                 )
             setattr(self, name, value)
 
+    @property
+    def _checkpointed_root(self):
+        return self._root
+
     def _trackable_children(self, save_type="checkpoint", **kwargs):
         children = dict(children_of(self._root)) if self._root is not None else {}
         children.update(super()._trackable_children(save_type, **kwargs))

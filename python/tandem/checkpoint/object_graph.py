@@ -28,9 +28,15 @@ def is_saveable(value):
     return isinstance(value, Trackable) or is_container(value)
 
 
+def stored_object(obj):
+    """What a node is: a Checkpoint stands for the root it was given."""
+    root = obj._checkpointed_root if hasattr(type(obj), "_checkpointed_root") else None
+    return obj if root is None else stored_object(root)
+
+
 def values_of(obj):
     """What an object itself stores, by attribute name: tensors or variables."""
-    serialize = getattr(obj, "_serialize_to_tensors", None)
+    serialize = getattr(stored_object(obj), "_serialize_to_tensors", None)
     if serialize is None:
         return {}
     try:
@@ -54,7 +60,7 @@ class Node:
 def walk(root):
     """The nodes reachable from root, breadth first; each object once, under its shortest path."""
     nodes = [Node(0, root, ())]
-    by_object = {id(root): nodes[0]}
+    by_object = {id(root): nodes[0], id(stored_object(root)): nodes[0]}
     queue = collections.deque(nodes)
     while queue:
         node = queue.popleft()
@@ -76,7 +82,7 @@ def to_json(nodes, keys):
         row = {"children": node.children}
         if keys.get(node.number):
             row["values"] = keys[node.number]
-        name = getattr(node.object, "_shared_name", None) if keys.get(node.number) else None
+        name = getattr(stored_object(node.object), "_shared_name", None) if keys.get(node.number) else None
         if isinstance(name, str):
             row["name"] = name
         rows.append(row)

@@ -37,7 +37,7 @@ class Restore:
             return
         first = known is None
         if first:
-            self.node_of[id(obj)] = number
+            self.node_of[id(obj)] = self.node_of[id(object_graph.stored_object(obj))] = number
             self.object_of.setdefault(number, obj)
             self._assign(obj, self.nodes[number])
         # An object that was met before may have got children since.
@@ -59,6 +59,7 @@ class Restore:
                 wait_for_child(obj, name, lambda came, child=child: self.bind(came, child))
 
     def _assign(self, obj, node):
+        obj = object_graph.stored_object(obj)
         if not node.values or not isinstance(obj, Trackable):
             return
         values = {attribute: self.reader.read(key) for attribute, key in node.values.items()}

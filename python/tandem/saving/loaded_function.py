@@ -20,7 +20,7 @@ class _Graph:
 class LoadedTrace:
     """What ConcreteFunction wants of a trace (tandem.framework.tracing.Traced)."""
 
-    def __init__(self, name, compiled, inputs, outputs, results, variables):
+    def __init__(self, name, compiled, inputs, outputs, results, variables, tables=()):
         self.name = name
         self.graph = _Graph(name, compiled)
         self.compiled = compiled
@@ -29,6 +29,7 @@ class LoadedTrace:
         self.outputs = outputs  # with TensorSpecs
         self.results = results
         self.variables = tuple(variables)
+        self.tables = tuple(tables)  # they live as long as the trace
 
     @property
     def trainable_variables(self):

@@ -11,6 +11,7 @@ from tandem.framework.errors import DataLossError, OpError
 from tandem.framework.spec import TensorSpec
 from tandem.framework.trackable import AutoTrackable
 from tandem.framework.variable import Variable
+from tandem.ops import lookup
 from tandem.saving import description, saver, structures
 from tandem.saving.extensions import NumberedFields
 from tandem.saving.loaded_function import LoadedFunction, LoadedTrace, SignatureFunction, function_type
@@ -62,6 +63,8 @@ class _Reader:
         self.values = CheckpointReader(os.path.join(folder, self.data, "variables", "variables"))
         with description.place(self.path, "variables"):
             self.variables = [self.variable(row) for row in model["variables"]]
+        with description.place(self.path, "tables"):
+            self.tables = [self.table(row) for row in model.get("tables", [])]
         self.sorted_keys = model.get("sorted_keys", False)
         self.traces = {}
         self.concretes = {}
@@ -71,6 +74,15 @@ class _Reader:
         value = self.values.read(description.text(row["key"]))
         return Variable(value, name=description.text(row["name"]), trainable=bool(row["trainable"]),
                         shape=structures.shape_from(row["shape"]))  # fmt: skip
+
+    def table(self, row):
+        parts = [self.values.read(description.text(row[part])) for part in ("keys", "values", "default")]
+        keys, values, default = parts
+        if not row["mutable"]:
+            return lookup.StaticHashTable(lookup.KeyValueTensorInitializer(keys, values), default)
+        table = lookup.MutableHashTable(keys.dtype, values.dtype, default)
+        table._restore_from_tensors({"-keys": keys, "-values": values})
+        return table
 
     def row(self, kind, number):
         """A row of the description, by its number."""
@@ -84,7 +96,9 @@ class _Reader:
             path = _core.path_inside(self.folder, description.text(row["file"]), self.path)
             takes = [description.text(spec["dtype"]) for spec in row["inputs"]]
             gives = [description.text(spec["dtype"]) for spec in row["outputs"]]
-            compiled = _core.load_function(path, [v.handle for v in variables], takes, gives)
+            tables = {description.number(n): self.tables[description.number(t)] for n, t in row.get("tables", [])}
+            numbers = {stored: table.resource_handle for stored, table in tables.items()}
+            compiled = _core.load_function(path, [v.handle for v in variables], takes, gives, numbers)
             numbered = structures.decode(row["results"], (), self.sorted_keys)
             specs = [TensorSpec(structures.shape_from(o["shape"]), o["dtype"]) for o in row["outputs"]]
 
@@ -94,7 +108,9 @@ class _Reader:
             outputs = composites.rebuild(numbered, spec)
             results = composites.number(outputs, [])
             inputs = [structures.spec_from(spec) for spec in row["inputs"]]
-            self.traces[number] = LoadedTrace(row["name"], compiled, inputs, outputs, results, variables)
+            self.traces[number] = LoadedTrace(
+                row["name"], compiled, inputs, outputs, results, variables, tables.values()
+            )
         return self.traces[number]
 
     def concrete(self, number, signature):
@@ -111,6 +127,10 @@ class _Reader:
                 self.make(number, self.row("objects", number))
         return self.objects[number]
 
+    def item(self, number):
+        """What stands at a place of a list; None: nothing that is stored."""
+        return None if number is None else self.object(number)
+
     def make(self, number, row):
         kind = row["kind"]
         if kind == "object":
@@ -122,14 +142,16 @@ class _Reader:
                 setattr(made, name, self.object(child))
         elif kind == "list":
             made = self.objects[number] = []
-            made.extend(self.object(child) for child in row["items"])
+            made.extend(self.item(child) for child in row["items"])
         elif kind == "tuple":
-            self.objects[number] = tuple(self.object(child) for child in row["items"])
+            self.objects[number] = tuple(self.item(child) for child in row["items"])
         elif kind == "dict":
             made = self.objects[number] = {}
             made.update({key: self.object(child) for key, child in row["items"]})
         elif kind == "variable":
             self.objects[number] = self.variables[description.number(row["variable"])]
+        elif kind == "table":
+            self.objects[number] = self.tables[description.number(row["table"])]
         elif kind == "asset":
             variable = self.variables[description.number(row["variable"])]
             inside = os.path.join(self.data, "assets", description.text(row["file"]))

@@ -11,10 +11,12 @@ from tandem import _core
 from tandem.checkpoint import object_graph
 from tandem.checkpoint.checkpoint import Checkpoint
 from tandem.checkpoint.state import remove_checkpoint
+from tandem.framework import gfile
 from tandem.framework.concrete_function import ConcreteFunction
 from tandem.framework.errors import AlreadyExistsError, OpError
 from tandem.framework.function import Function
 from tandem.framework.trackable import Trackable, children_of, is_container
+from tandem.ops import lookup
 from tandem.saving import description, structures
 from tandem.saving.loaded_function import LoadedFunction
 from tandem.saving.options import Asset, SaveOptions
@@ -59,9 +61,11 @@ class _Writer:
         self.functions = []  # (row, CompiledFunction)
         self.number_of_function = {}
         self.variables = collections.OrderedDict()  # id of a handle → row
-        self.hidden = {}  # key → value: variables that only functions know
+        self.tables = {}  # id of a lookup table → (number, row)
+        self.hidden = {}  # key → value: what only functions know
         self.assets = {}  # name in the folder → path
         self.keys = {}  # id of a handle → key in the checkpoint
+        self.keys_of_tables = {}  # id of a table → attribute → key in the checkpoint
 
     # ---- Variables
 
@@ -72,6 +76,11 @@ class _Writer:
             handle = _handle_of(node.object)
             if handle is not None:
                 self.keys[handle._id] = object_graph.attribute_key(node.path, "VARIABLE_VALUE")
+            elif isinstance(node.object, lookup.Table):
+                self.keys_of_tables[id(node.object)] = {
+                    attribute: object_graph.attribute_key(node.path, attribute)
+                    for attribute in object_graph.values_of(node.object)
+                }
         return names, values
 
     def variable(self, identity, name, shape, trainable, value):
@@ -92,6 +101,34 @@ class _Writer:
             variable.handle._id, variable._shared_name, variable.shape, bool(variable.trainable), variable.read_value()
         )
 
+    # ---- Lookup tables
+
+    def table(self, table):
+        """The number of a table."""
+        if id(table) not in self.tables:
+            number = len(self.tables)
+            keys, values = table.export()
+            contents = {"-keys": keys, "-values": values, "-default": table.default_value}
+            stored = self.keys_of_tables.get(id(table), {})
+            row = {"mutable": isinstance(table, lookup.MutableHashTable)}
+            for attribute, value in contents.items():
+                key = row[attribute[1:]] = stored.get(attribute, f"_tables/{number}/{attribute[1:]}")
+                if attribute not in stored:
+                    self.hidden[key] = value
+            self.tables[id(table)] = (number, row)
+            self.keep.append(table)
+        return self.tables[id(table)][0]
+
+    def tables_of(self, compiled, name):
+        """[the number of a table in a stored function, its number in this model]"""
+        rows = []
+        for stored in _core.stored_tables(compiled):
+            table = lookup.table_of(stored)
+            if table is None:
+                raise structures.NotStorable(f"{name} uses a lookup table whose Python object is gone. Keep it.")
+            rows.append([stored, self.table(table)])
+        return rows
+
     # ---- Functions
 
     def function(self, concrete):
@@ -110,6 +147,7 @@ class _Writer:
             "name": concrete.name,
             "file": f"functions/{len(self.functions)}.graph",
             "variables": variables,
+            "tables": self.tables_of(compiled, concrete.name),
             "inputs": [structures.spec_json(spec) for spec in traced.inputs],
             "args": structures.encode(concrete._args, self.python_variable),
             "kwargs": structures.encode(concrete._kwargs, self.python_variable),
@@ -158,19 +196,29 @@ class _Writer:
         if handle is not None:
             variable = obj if isinstance(obj, _core.VariableBase) else obj.value
             return {"kind": "variable", "variable": self.python_variable(variable)}
+        if isinstance(obj, lookup.Table):
+            return {"kind": "table", "table": self.table(obj)}
         if isinstance(obj, collections.abc.Mapping):
             keys = [key if isinstance(key, (str, int)) else str(key) for key in obj]
             rows = [[key, self.object(part)] for key, part in zip(keys, obj.values()) if _is_stored(part)]
             return {"kind": "dict", "items": rows}
         if is_container(obj):
             kind = "tuple" if isinstance(obj, tuple) else "list"
-            return {"kind": kind, "items": [self.object(part) for part in obj if _is_stored(part)]}
+            return {"kind": kind, "items": self.places(obj)}
         children = {
             name: child for name, child in children_of(obj, "savedmodel").items() if not isinstance(child, FUNCTIONS)
         }
         children.update(functions_of(obj))
         return {"kind": "object", "class": type(obj).__name__,
                 "children": {name: self.object(child) for name, child in children.items()}}  # fmt: skip
+
+    def places(self, sequence):
+        """The numbers of what a list holds. As in TensorFlow what is stored keeps its place, None stands for anything
+        else before it, and what comes behind the last is left out."""
+        numbers = [self.object(part) if _is_stored(part) else None for part in sequence]
+        while numbers and numbers[-1] is None:
+            numbers.pop()
+        return numbers
 
     def asset(self, obj):
         path = obj.asset_path.numpy().decode()
@@ -249,6 +297,7 @@ def save(obj, export_dir, signatures=None, options=None):
         "objects": writer.objects,
         "functions": [row for row, compiled in writer.functions],
         "variables": [row for number, row in writer.variables.values()],
+        "tables": [row for number, row in writer.tables.values()],
         "signatures": rows,
         "aliases": aliases,
         "assets": sorted(writer.assets),
@@ -259,7 +308,7 @@ def save(obj, export_dir, signatures=None, options=None):
 def _write(folder, model, writer, names, values):
     """A folder holds a model once its description is there, which comes last: a save over a model writes its files where
     the description does not look yet."""
-    os.makedirs(folder, exist_ok=True)
+    gfile.makedirs(folder)
     path = os.path.join(folder, FILE)
     with _core.FolderLock(folder):
         _core.remove_abandoned(folder)
