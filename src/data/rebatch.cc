@@ -145,6 +145,9 @@ StagePtr make_unbatch(StagePtr input) {
 
 StagePtr make_rebatch(StagePtr input, std::vector<int64_t> batch_sizes,
                       bool drop_remainder) {
+  if (batch_sizes.empty()) {
+    throw InvalidArgumentError("RebatchDataset: batch_sizes must have an element.");
+  }
   for (const int64_t n : batch_sizes) {
     if (n < 1) {
       throw InvalidArgumentError(

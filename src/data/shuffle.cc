@@ -107,7 +107,7 @@ class ShuffleStage final : public Stage {
         seeds_(std::make_shared<PassSeeds>(options.seeds,
                                            options.reshuffle_each_iteration)) {
     const int64_t size = options_.buffer_size.value_or(1);
-    if (size == 0 || size < -2) {
+    if (size <= 0 && size != kUnknown) {
       throw InvalidArgumentError(fmt::format(
           "ShuffleDataset: buffer_size must be greater than zero or UNKNOWN_CARDINALITY "
           "(for everything), it is {}.",

@@ -27,10 +27,14 @@ void check_contents(const InferContext& c) {
   }
 }
 
+void check_channels(const InferContext& c, int64_t channels) {
+  c.require(channels == 0 || channels == 1 || channels == 3 || channels == 4,
+            fmt::format("channels must be 0, 1, 3 or 4, got {}", channels));
+}
+
 void check_jpeg(const InferContext& c, const DecodeJpegAttrs& a) {
   check_contents(c);
-  c.require(a.channels == 0 || a.channels == 1 || a.channels == 3 || a.channels == 4,
-            fmt::format("channels must be 0, 1, 3 or 4, got {}", a.channels));
+  check_channels(c, a.channels);
   c.require(a.ratio == 1 || a.ratio == 2 || a.ratio == 4 || a.ratio == 8,
             fmt::format("ratio must be 1, 2, 4, or 8, got {}", a.ratio));
   c.require(a.dct_method.empty() || a.dct_method == "INTEGER_FAST" ||
@@ -64,8 +68,7 @@ void infer_crop(InferContext& c) {
 void infer_png(InferContext& c) {
   const auto& a = c.attrs<DecodePngAttrs>();
   check_contents(c);
-  c.require(a.channels >= 0 && a.channels <= 4,
-            fmt::format("channels must be 0, 1, 2, 3 or 4, got {}", a.channels));
+  check_channels(c, a.channels);
   c.require(a.dtype == DType::kUInt8 || a.dtype == DType::kUInt16,
             "dtype must be uint8 or uint16");
   c.add_output(a.dtype, one_image(a.channels));
@@ -74,8 +77,7 @@ void infer_png(InferContext& c) {
 void infer_bmp(InferContext& c) {
   const auto& a = c.attrs<DecodeBmpAttrs>();
   check_contents(c);
-  c.require(a.channels == 0 || a.channels == 1 || a.channels == 3 || a.channels == 4,
-            fmt::format("channels must be 0, 1, 3 or 4, got {}", a.channels));
+  check_channels(c, a.channels);
   c.add_output(DType::kUInt8, one_image(a.channels));
 }
 
@@ -87,8 +89,7 @@ void infer_gif(InferContext& c) {
 void infer_image(InferContext& c) {
   const auto& a = c.attrs<DecodeImageAttrs>();
   check_contents(c);
-  c.require(a.channels >= 0 && a.channels <= 4,
-            fmt::format("channels must be 0, 1, 3 or 4, got {}", a.channels));
+  check_channels(c, a.channels);
   c.require(a.dtype == DType::kUInt8 || a.dtype == DType::kUInt16,
             "dtype must be uint8 or uint16 here; convert the image afterwards");
   // With animations the rank depends on the contents.
@@ -97,7 +98,10 @@ void infer_image(InferContext& c) {
 
 void infer_jpeg_shape(InferContext& c) {
   check_contents(c);
-  c.add_output(c.attrs<ShapeAttrs>().out_type, {3});
+  const DType type = c.attrs<ShapeAttrs>().out_type;
+  c.require(type == DType::kInt32 || type == DType::kInt64,
+            fmt::format("output_type must be int32 or int64, not {}", dtype_name(type)));
+  c.add_output(type, {3});
 }
 
 void infer_encode_jpeg(InferContext& c) {

@@ -1,6 +1,8 @@
 // Random boxes of images. Definition.
 #include "tandem/ops/image_sample.h"
 
+#include <fmt/format.h>
+
 #include "op/emitter.h"
 #include "op/op_def.h"
 #include "ops/image.h"
@@ -11,6 +13,21 @@ namespace {
 
 using namespace image;
 
+void check_attrs(const InferContext& c) {
+  const auto& a = c.attrs<SampleBoxAttrs>();
+  c.require(a.min_object_covered >= 0,
+            fmt::format("min_object_covered must be non-negative, got {}",
+                        a.min_object_covered));
+  c.require(a.least_ratio > 0 && a.most_ratio > 0,
+            fmt::format("Aspect ratio range must be positive: [{}, {}]", a.least_ratio,
+                        a.most_ratio));
+  c.require(
+      a.least_area > 0 && a.most_area > 0 && a.least_area <= 1 && a.most_area <= 1,
+      fmt::format("Area range must lie in (0, 1]: [{}, {}]", a.least_area, a.most_area));
+  c.require(a.max_attempts > 0,
+            fmt::format("max_attempts must be positive, got {}", a.max_attempts));
+}
+
 void infer_sample(InferContext& c) {
   c.rank(0, 1);
   c.rank(2, 1);
@@ -19,6 +36,9 @@ void infer_sample(InferContext& c) {
   const Shape& boxes = c.shape(1);
   c.require(!boxes.has_rank() || boxes.rank() == 3,
             "bounding_boxes must be 3-dimensional [batch, num_boxes, coords]");
+  c.require(!boxes.has_rank() || boxes[2] < 0 || boxes[2] == 4,
+            "bounding_boxes must have 4 coordinates");
+  check_attrs(c);
   c.add_output(DType::kInt32, {3});
   c.add_output(DType::kInt32, {3});
   c.add_output(DType::kFloat32, {1, 1, 4});

@@ -264,6 +264,113 @@ SIZES = {
     "ragged.range to infinity": (nothing(2), lambda x: tf.ragged.range(x, x + 1e30).flat_values, "limit - start"),
 }  # fmt: skip
 
+
+# ---- Sizes, counts, orders and indices that contradict each other: refused in all the modes above
+
+
+def given(*values, dtype=tf.int64):
+    return lambda: tf.constant(values, dtype)
+
+
+def at(indices, shape=(1, 2)):
+    """Ones at these places."""
+    indices = tf.convert_to_tensor(indices, tf.int64)
+    return tf.SparseTensor(indices, tf.ones(tf.shape(indices)[:1]), shape)
+
+
+def pair():
+    return at([[0, 0], [0, 1]])
+
+
+def rows_of(made):
+    return made.row_splits() if isinstance(made, tf.experimental.RowPartition) else made.row_splits
+
+
+WRONG = {
+    "matmul": (nothing(3, 1), lambda x: tf.sparse.sparse_dense_matmul(pair(), x)),
+    "matmul of a sparse shape": (
+        given(1, 2), lambda s: tf.sparse.sparse_dense_matmul(at([[0, 0]], s), tf.ones([3, 1]))),
+    "matmul adjoint": (nothing(3, 1), lambda x: tf.sparse.sparse_dense_matmul(pair(), x, adjoint_a=True)),
+    "matmul of a vector": (nothing(2), lambda x: tf.sparse.sparse_dense_matmul(pair(), x)),
+    "matmul of row -1": (given([-1, 0]), lambda i: tf.sparse.sparse_dense_matmul(at(i), tf.ones([2, 1]))),
+    "matmul of column 2": (given([0, 2]), lambda i: tf.sparse.sparse_dense_matmul(tf.ones([3, 1]), at(i))),
+    "concat": (given(1, 3), lambda s: tf.sparse.concat(0, [pair(), at([[0, 2]], s)])),
+    "concat of ranks": (given(3), lambda s: tf.sparse.concat(0, [pair(), at([[0]], s)])),
+    "add": (given(2, 1), lambda s: tf.sparse.add(pair(), at([[0, 0]], s))),
+    "add of a dense row": (nothing(1, 1), lambda x: tf.sparse.add(pair(), x)),
+    "maximum": (given(1, 3), lambda s: tf.sparse.maximum(pair(), at([[0, 0]], s))),
+    "minimum of ranks": (given(2), lambda s: tf.sparse.minimum(pair(), at([[0]], s))),
+    "map_values": (given([0, 1], [0, 0]), lambda i: tf.sparse.map_values(tf.add, pair(), at(i))),
+    "reset_shape": (given(1, 1), lambda s: tf.sparse.reset_shape(pair(), s)),
+    "reset_shape of a rank": (given(1, 2, 3), lambda s: tf.sparse.reset_shape(pair(), s)),
+    "with_values": (nothing(3), lambda v: tf.sparse.to_dense(pair().with_values(v))),
+    "counts": (nothing(2), lambda v: tf.sparse.reorder(tf.SparseTensor([[0, 0]], v, [1, 2]))),
+    "ranks": (given([0, 0, 0]), lambda i: tf.sparse.to_dense(at(i))),
+    "to_dense in no order": (given([0, 1], [0, 0]), lambda i: tf.sparse.to_dense(at(i))),
+    "to_dense twice": (given([0, 1], [0, 1]), lambda i: tf.sparse.to_dense(at(i))),
+    "to_dense outside": (given([0, 5]), lambda i: tf.sparse.to_dense(at(i), validate_indices=False)),
+    "to_dense before": (given([0, -1]), lambda i: tf.sparse.to_dense(at(i), validate_indices=False)),
+    "expand_dims": (given([0, 0]), lambda i: tf.sparse.expand_dims(at(i), 5)),
+    "slice start": (given(0, -1), lambda s: tf.sparse.slice(pair(), s, [1, 2])),
+    "slice size": (given(1, -2), lambda s: tf.sparse.slice(pair(), [0, 0], s)),
+    "slice of a rank": (given(1), lambda s: tf.sparse.slice(pair(), [0, 0], s)),
+    "split": (given(1, 2), lambda s: tf.sparse.split(at([[0, 0]], s), 3, 1)[0]),
+    "retain": (given(True, dtype=tf.bool), lambda m: tf.sparse.retain(pair(), m)),
+    "transpose": (given([0, 0]), lambda i: tf.sparse.transpose(at(i), [0])),
+    "reorder": (given([5, 0]), lambda i: tf.sparse.reorder(at(i))),
+    "reshape": (given([0, 5]), lambda i: tf.sparse.reshape(at(i), [2, 1])),
+    "reduce_sum": (given([0, 5]), lambda i: tf.sparse.reduce_sum(at(i), 1)),
+    "reduce_max": (given([0, -1]), lambda i: tf.sparse.reduce_max(at(i), 1)),
+    "softmax": (given([0, 5]), lambda i: tf.sparse.softmax(at(i))),
+    "to_indicator": (
+        given(1, 5), lambda v: tf.sparse.to_indicator(tf.SparseTensor([[0, 0], [0, 1]], v, [1, 2]), 2)),
+    "fill_empty_rows": (given([-1, 0]), lambda i: tf.sparse.fill_empty_rows(at(i), 0.0)[0]),
+    "sparse.cross": (
+        given(2, 1), lambda s: tf.sparse.cross_hashed([tf.cast(pair(), tf.int64), tf.cast(at([[0, 0]], s), tf.int64)])),
+    "segment_sum in no order": (given(1, 0), lambda i: tf.sparse.segment_sum(tf.ones([2, 2]), [0, 1], i)),
+    "segment_mean before": (given(-1, 0), lambda i: tf.sparse.segment_mean(tf.ones([2, 2]), [0, 1], i)),
+    "segment_sqrt_n past": (given(0, 5), lambda i: tf.sparse.segment_sqrt_n(tf.ones([2, 2]), [0, 1], i, 2)),
+    "segment_sum of counts": (given(0), lambda i: tf.sparse.segment_sum(tf.ones([2, 2]), [0, 1], i)),
+    "sets.size": (given([0, 1], [0, 0]), lambda i: tf.sets.size(tf.cast(at(i), tf.int32))),
+    "sets.union": (nothing(2, 1, dtype=tf.int32), lambda x: tf.sets.union([[1]], x)),
+    "from_sparse": (given([0, 0], [0, 2]), lambda i: tf.RaggedTensor.from_sparse(at(i, [1, 3]))),
+    "row_splits": (given(0, 2, 1, 3), lambda i: tf.RaggedTensor.from_row_splits([1, 2, 3], i)),
+    "row_splits from 1": (given(1, 3), lambda i: tf.RaggedTensor.from_row_splits([1, 2, 3], i)),
+    "row_splits to 2": (given(0, 2), lambda i: tf.RaggedTensor.from_row_splits([1, 2, 3], i)),
+    "row_lengths": (given(-1, 4), lambda i: tf.RaggedTensor.from_row_lengths([1, 2, 3], i)),
+    "row_starts": (given(0, 5), lambda i: tf.RaggedTensor.from_row_starts([1, 2, 3], i)),
+    "row_limits": (given(3, 2), lambda i: tf.RaggedTensor.from_row_limits([1, 2, 3], i)),
+    "value_rowids": (given(1, 0), lambda i: tf.RaggedTensor.from_value_rowids([1, 2], i)),
+    "value_rowids before": (given(-1, 0), lambda i: tf.RaggedTensor.from_value_rowids([1, 2], i)),
+    "value_rowids past": (given(0, 5), lambda i: tf.RaggedTensor.from_value_rowids([1, 2], i, nrows=2)),
+    "value_rowids of counts": (given(0), lambda i: tf.RaggedTensor.from_value_rowids([1, 2], i)),
+    "uniform rows": (nothing(3), lambda x: tf.RaggedTensor.from_uniform_row_length(x, 2)),
+    "partition splits": (given(0, 2, 1), lambda i: rows_of(tf.experimental.RowPartition.from_row_splits(i))),
+    "partition rowids": (given(0, 3), lambda i: rows_of(tf.experimental.RowPartition.from_value_rowids(i, nrows=2))),
+    "partition values": (
+        given(3), lambda n: rows_of(tf.experimental.RowPartition.from_uniform_row_length(0, nvals=n[0]))),
+    "dynamic partitions": (given(0, -1), lambda i: tf.ragged.stack_dynamic_partitions([1, 2], i, 2)),
+    "unravel_index": (given(10), lambda i: tf.unravel_index(i, tf.constant([2, 2], tf.int64))),
+    "unravel_index before": (given(-1), lambda i: tf.unravel_index(i, tf.constant([2, 2], tf.int64))),
+    "suppression": (
+        given(-1, dtype=tf.int32), lambda n: tf.image.non_max_suppression([[0.0, 0.0, 1.0, 1.0]], [1.0], n[0])),
+    "suppression with overlaps": (
+        given(-1, dtype=tf.int32), lambda n: tf.image.non_max_suppression_overlaps([[1.0]], [1.0], n[0])),
+    "colours": (
+        nothing(1, 2, 2, 5), lambda x: tf.image.draw_bounding_boxes(x, [[[0.0, 0.0, 1.0, 1.0]]], tf.ones([1, 5]))),
+    "sampled boxes": (
+        given([[0.0, 0.0, 2.0, 2.0]], dtype=tf.float32),
+        lambda b: tf.image.stateless_sample_distorted_bounding_box([2, 2, 3], b, [1, 2]).begin),
+    "encode_wav": (given(-1, dtype=tf.int32), lambda rate: tf.audio.encode_wav([[0.0]], rate[0])),
+    "encode_wav of nothing": (nothing(0, 1), lambda x: tf.audio.encode_wav(x, 8000)),
+    "decode_base64": (given("abc=====", dtype=tf.string), tf.io.decode_base64),
+    "substr": (given(0, 0), lambda i: tf.strings.substr(["abc", "d"], i, tf.constant([1], tf.int64))),
+    "lu_solve": (nothing(3, 1), lambda x: tf.linalg.lu_solve(tf.eye(2), [0, 1], x)),
+    "lu_reconstruct": (given(0, 5), lambda i: tf.linalg.lu_reconstruct(tf.eye(2), i)),
+    "bins": (
+        given(0, dtype=tf.int32), lambda n: tf.histogram_fixed_width_bins([1.0], [0.0, 2.0], nbins=n[0])),
+}  # fmt: skip
+
 OPEN = {"traced": False, "unknown sizes": True}
 
 
@@ -287,6 +394,14 @@ def test_sizes_that_are_nothing_or_too_much(case, mode):
         assert in_mode(mode, make(), call).shape == wanted
 
 
+@pytest.mark.parametrize("mode", ["eager", "traced", "unknown sizes", "map"])
+@pytest.mark.parametrize("case", WRONG)
+def test_what_does_not_fit_together(case, mode):
+    make, call = WRONG[case]
+    with pytest.raises((tf.errors.InvalidArgumentError, ValueError)):
+        in_mode(mode, make(), call)
+
+
 def test_sizes_on_a_device(run_python):
     status, output, errors = run_python(
         f"""
@@ -294,7 +409,7 @@ def test_sizes_on_a_device(run_python):
         import sys
         sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
         import tandem as tf
-        from test_bad_input import SIZES, in_mode
+        from test_bad_input import SIZES, WRONG, in_mode
 
         for name, (make, call, wanted) in SIZES.items():
             for mode in ("eager", "traced"):
@@ -304,12 +419,43 @@ def test_sizes_on_a_device(run_python):
                         assert given == wanted, (name, mode, given)
                     except (tf.errors.InvalidArgumentError, ValueError) as error:
                         assert isinstance(wanted, str) and re.search(wanted, str(error)), (name, mode, error)
+        for name, (make, call) in WRONG.items():
+            for mode in ("eager", "traced"):
+                with tf.device("GPU:0"):
+                    try:
+                        tf.nest.map_structure(lambda t: t.numpy(), in_mode(mode, make(), call), expand_composites=True)
+                    except (tf.errors.InvalidArgumentError, ValueError):
+                        continue
+                    raise AssertionError((name, mode))
         print("all", len(SIZES))
         """,
         gpus=2,
     )
     assert status == 0, errors
     assert output.split() == ["all", str(len(SIZES))]
+
+
+def test_sparse_tensors_that_do_fit():
+    """What the checks let pass, in functions of unknown shapes too."""
+    repeated = at([[0, 1], [0, 1]])
+    assert tf.sparse.reduce_sum(repeated, 1).numpy() == [2]
+    assert tf.sparse.reduce_max(repeated, 1).numpy() == [1]
+    assert tf.sparse.sparse_dense_matmul(repeated, tf.ones([2, 1])).numpy() == [[2]]
+    assert tf.sparse.add(tf.ones([1, 2]), pair()).numpy().tolist() == [[2, 2]]
+    assert tf.sparse.add(pair(), at([[0, 1]]), threshold=1.5).indices.numpy().tolist() == [[0, 1]]
+    assert tf.sparse.to_dense(at([[0, 1], [0, 0]]), validate_indices=False).numpy().tolist() == [[1, 1]]
+    nothing_there = tf.SparseTensor(tf.zeros([0, 2], tf.int64), tf.zeros([0]), [5, 5])
+    assert tf.sparse.reset_shape(nothing_there).dense_shape.numpy().tolist() == [0, 0]
+    words = tf.sparse.from_dense([["a", ""], ["", "b"]])
+    assert tf.sparse.to_dense(words).numpy().tolist() == [[b"a", b""], [b"", b"b"]]
+
+    @tf.function(input_signature=[tf.SparseTensorSpec([None, None])])
+    def turned(rows):
+        assert rows.shape.rank == 2
+        both = tf.sparse.concat(0, [rows, tf.sparse.add(rows, rows)])
+        return tf.sparse.to_dense(tf.sparse.expand_dims(tf.sparse.transpose(both), 0))
+
+    assert turned(pair()).numpy().tolist() == [[[1, 2], [1, 2]]]
 
 
 def test_sparse_sizes():
@@ -504,6 +650,43 @@ REFUSED = {
     "cross entropy": lambda: tf.nn.softmax_cross_entropy_with_logits(tf.ones([2, 3, 4]), 3.0, axis=2),
     "norm": lambda: tf.norm(1.0, 1, axis=[0, 1]),
     "searchsorted": lambda: tf.searchsorted(1.0, [1.0]),
+    "sparse counts": lambda: tf.SparseTensor([[0, 0]], [1, 2], [1, 2]),
+    "sparse ranks": lambda: tf.SparseTensor([[0, 0, 0]], [1], [1, 2]),
+    "sparse shape": lambda: tf.SparseTensor([[0]], [1], 2),
+    "values of ragged rows": lambda: tf.ragged.constant([[1], [2, 3]]).with_values([1, 2]),
+    "splits that are no integers": lambda: tf.RaggedTensor.from_row_splits([1, 2], [0.0, 2.0]),
+    "no splits": lambda: tf.RaggedTensor.from_row_splits([1, 2], []),
+    "default of ragged rows": lambda: tf.ragged.constant([[1], [2, 3]]).to_tensor(default_value=[0]),
+    "map": lambda: tf.data.Dataset.range(3).map(lambda x: x, num_parallel_calls=0),
+    "map of floats": lambda: tf.data.Dataset.range(3).map(lambda x: x, num_parallel_calls=2.5),
+    "parallel batch": lambda: tf.data.Dataset.range(3).batch(2, num_parallel_calls=0),
+    "interleave": lambda: tf.data.Dataset.range(3).interleave(tf.data.Dataset.range, num_parallel_calls=-3),
+    "map_and_batch": lambda: tf.data.experimental.map_and_batch(lambda x: x, 2, num_parallel_batches=0),
+    "batch": lambda: tf.data.Dataset.range(3).batch([2]),
+    "take": lambda: tf.data.Dataset.range(3).take(tf.constant([1], tf.int64)),
+    "shuffle": lambda: tf.data.Dataset.range(3).shuffle(-1),
+    "prefetch": lambda: tf.data.Dataset.range(3).prefetch(1.5),
+    "rebatch": lambda: tf.data.Dataset.range(4).batch(2).rebatch([]),
+    "snapshot": lambda: tf.data.Dataset.range(3).snapshot("unused", compression="ZZZ"),
+    "TextLineDataset": lambda: tf.data.TextLineDataset("unused", buffer_size=-1),
+    "CsvDataset": lambda: tf.data.experimental.CsvDataset("unused", []),
+    "cache": lambda: tf.data.Dataset.range(3).cache(5),
+    "channels of a PNG": lambda: tf.io.decode_png(tf.io.encode_png(tf.ones([2, 2, 3], tf.uint8)), channels=2),
+    "shape of a JPEG": lambda: tf.io.extract_jpeg_shape("", output_type=tf.float32),
+    "channels of sound": lambda: tf.audio.decode_wav("", desired_channels=-3),
+    "samples of sound": lambda: tf.audio.decode_wav("", desired_samples=-5),
+    "area": lambda: tf.image.sample_distorted_bounding_box([2, 2, 3], [[[0.0, 0.0, 1.0, 1.0]]], area_range=[0.5, 2.0]),
+    "attempts": lambda: tf.image.sample_distorted_bounding_box([2, 2, 3], [[[0.0, 0.0, 1.0, 1.0]]], max_attempts=0),
+    "sigma": lambda: tf.image.non_max_suppression_with_scores([[0.0, 0.0, 1.0, 1.0]], [1.0], 1, soft_nms_sigma=-1.0),
+    "glimpse of -1": lambda: tf.image.extract_glimpse(tf.ones([1, 2, 2, 1]), [-1, 1], [[0.0, 0.0]]),
+    "replacement_char": lambda: tf.strings.unicode_decode("a", "UTF-8", replacement_char=0x110000),
+    "overlap_and_add of 0": lambda: tf.signal.overlap_and_add(tf.ones([2, 2]), 0),
+    "fftnd": lambda: tf.signal.fftnd(tf.ones([4], tf.complex64), fft_length=[4, 4]),
+    "dct of one": lambda: tf.signal.dct(tf.ones([1]), type=1),
+    "mel bins": lambda: tf.signal.linear_to_mel_weight_matrix(0),
+    "mel dtype": lambda: tf.signal.linear_to_mel_weight_matrix(2, dtype=tf.int32),
+    "binary bincount": lambda: tf.math.bincount([1], weights=[1], binary_output=True),
+    "eigenvalues": lambda: tf.linalg.eigh_tridiagonal(tf.ones([3]), tf.ones([2]), select="i", select_range=[2, 1]),
 }
 
 

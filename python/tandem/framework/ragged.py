@@ -8,12 +8,15 @@ import numpy as np
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework import sparse_checks
 from tandem.framework.dtypes import float32, int64
+from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.ragged_operators import BINARY, ELEMENTWISE, RaggedOperators, operand
 from tandem.framework.ragged_text import listing
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.types import CompositeTensor
+from tandem.ops import check
 
 
 def _integers(value, dtype=None):
@@ -22,21 +25,47 @@ def _integers(value, dtype=None):
     array = np.asarray(value)
     if not array.size:
         array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"Row-partitioning tensors must have dtype int32 or int64, got {value!r}")
     kind = dtype or (as_dtype(array.dtype) if array.dtype in (np.int32, np.int64) and hasattr(value, "dtype") else int64)
     return convert_to_tensor(array, kind)
 
 
-def _check(condition, message):
-    """Eagerly known conditions only; a traced one is not checked."""
-    if _is_false(condition):
-        from tandem.framework.errors import InvalidArgumentError
-
-        raise InvalidArgumentError(None, None, message)
-
-
-def _is_false(condition):
+def _check(condition, message, *data):
+    """Whether all hold: at once where that is known, else when the traced function runs."""
     known = _core.static_value(condition)
-    return known is not None and not np.all(known)
+    if known is None:
+        check.Assert(execute("All", condition), [message, *data])
+    elif not np.all(known):
+        shown = (part if isinstance(part, str) else str(_core.static_value(part)) for part in (message, *data))
+        raise InvalidArgumentError(None, None, "".join(shown))
+
+
+def _check_rows(condition, *message):
+    """What TensorFlow finds wrong while it traces is a ValueError."""
+    try:
+        _check(condition, *message)
+    except InvalidArgumentError as error:
+        raise ValueError(error.message) from None
+
+
+def check_splits(splits, made):
+    """Splits from which `made` is made begin at zero and do not decrease."""
+    if splits.shape[0] == 0:
+        raise ValueError("row_splits tensor may not be empty")
+    wrong = f"Arguments to {made} do not form a valid RaggedTensor: row_splits"
+    _check(splits[0] == 0, f"{wrong}[0] != 0")
+    _check(splits[1:] >= splits[:-1], f"{wrong} are decreasing")
+
+
+def check_rowids(ids, nrows):
+    """Rows in order, none of which is negative or past the last."""
+    wrong = "Arguments to from_value_rowids do not form a valid RaggedTensor: value_rowids"
+    _check(ids[1:] >= ids[:-1], f"{wrong} are decreasing")
+    _check(ids >= 0, f"{wrong} are negative")
+    if nrows is not None:
+        _check_rows(nrows >= 0, "Expected nrows >= 0; got nrows=", nrows)
+        _check_rows(ids < nrows, "Expected nrows >= value_rowids[-1] + 1; got nrows=", nrows, ", value_rowids=", ids)
 
 
 def _values(values):
@@ -79,8 +108,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         if splits.shape.rank != 1:
             raise ValueError(f"Shape {splits.shape} must have rank 1")
         if validate:
-            _check(splits[0] == 0, "Arguments to from_row_splits do not form a valid RaggedTensor: row_splits[0] != 0")
-            _check(splits[1:] >= splits[:-1], "Arguments to from_row_splits do not form a valid RaggedTensor: decreasing")
+            check_splits(splits, "from_row_splits")
             _check(execute("Cast", splits[-1], dtype=int64) == _count(values),
                    "Arguments to from_row_splits do not form a valid RaggedTensor: row_splits[-1] != nvals")  # fmt: skip
         return cls(values, splits, internal=True)
@@ -104,15 +132,14 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     @classmethod
     def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
         values, ids = _values(values), _integers(value_rowids)
+        nrows = None if nrows is None else _integers(nrows, ids.dtype)
         if validate:
-            _check(ids[1:] >= ids[:-1], "Arguments to from_value_rowids do not form a valid RaggedTensor: decreasing")
-            if _is_false(_count(values) == execute("Shape", ids, out_type=int64)[0]):
-                raise ValueError(f"Shapes {values.shape[:1]} and {ids.shape} are incompatible")
-            if nrows is not None and _is_false(ids < _integers(nrows, ids.dtype)):
-                raise ValueError(f"Expected nrows >= value_rowids[-1] + 1; got nrows={nrows}, value_rowids={ids}")
+            ids.shape.assert_has_rank(1)
+            _check_rows(_count(values) == execute("Shape", ids, out_type=int64)[0],
+                        f"Shapes {values.shape[:1]} and {ids.shape} are incompatible")  # fmt: skip
+            check_rowids(ids, nrows)
         if nrows is None:
             nrows = execute("Max", execute("ConcatV2", [convert_to_tensor([-1], ids.dtype), ids], axis=0)) + 1
-        nrows = _integers(nrows, ids.dtype)
         ones = execute("OnesLike", ids)
         return cls(values, _splits(execute("UnsortedSegmentSum", ones, ids, nrows)), internal=True)
 
@@ -121,11 +148,16 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         from tandem.ops.array import range as range_
 
         values, length = _values(values), int(uniform_row_length)
+        if length < 0:
+            raise ValueError(f"uniform_row_length must be >= 0; got {length}")
         if nrows is None:
             nrows = execute("Cast", _count(values), dtype=int64) // length if length else 0
         rows = _integers(nrows, int64)
-        if validate and _is_false(rows * length == _count(values)):
-            raise ValueError(f"uniform_row_length={length} times nrows={int(rows)} must equal nvals={int(_count(values))}")
+        if validate:
+            nvals = _count(values)
+            _check_rows(rows * length == nvals, f"uniform_row_length={length} times nrows=", rows,
+                        " must equal nvals=", nvals)  # fmt: skip
+            _check_rows(rows >= 0, "Expected nrows >= 0; got nrows=", rows)
         splits = range_(rows + 1) * length
         return cls(values, splits, internal=True, uniform_row_length=length)
 
@@ -159,6 +191,10 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     @classmethod
     def from_sparse(cls, st_input, name=None, row_splits_dtype=int64):
+        if st_input.shape.rank not in (None, 2):
+            raise ValueError(f"rank(st_input) must be 2, got a sparse tensor of shape {st_input.shape}.")
+        sparse_checks.in_bounds(st_input)
+        sparse_checks.ragged_right(st_input)
         rows = execute("Cast", st_input.indices[:, 0], dtype=as_dtype(row_splits_dtype))
         return cls.from_value_rowids(st_input.values, rows, st_input.dense_shape[0], validate=False)
 
@@ -255,7 +291,10 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     # ---- Turning into something else
 
     def with_values(self, new_values):
-        return RaggedTensor(_values(new_values), self._row_splits, internal=True, uniform_row_length=self._uniform)
+        new_values = _values(new_values)
+        new_values.shape.with_rank_at_least(1)
+        self._values.shape[:1].assert_is_compatible_with(new_values.shape[:1])
+        return RaggedTensor(new_values, self._row_splits, internal=True, uniform_row_length=self._uniform)
 
     def with_flat_values(self, new_values):
         inner = self._values
@@ -287,6 +326,8 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
                                     execute("Shape", inner, out_type=int64)[1:]], axis=0)  # fmt: skip
         empty = "" if inner.dtype.name == "string" else 0
         fill = convert_to_tensor(empty if default_value is None else default_value, inner.dtype)
+        if inner.shape.rank is not None and (fill.shape.rank or 0) >= inner.shape.rank:
+            raise ValueError(f"default_value of shape {fill.shape} must have a lower rank than the values of {inner.shape}")
         dense = execute("TensorScatterUpdate", execute("BroadcastTo", fill, size),
                         execute("Pack", [ids, places], axis=1), inner)  # fmt: skip
         return dense if shape is None else _fit(dense, as_shape(shape).as_list(), fill)

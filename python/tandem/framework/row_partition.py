@@ -3,7 +3,7 @@
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import int64
-from tandem.framework.ragged import RaggedTensor, _check, _integers, _splits, row_ids
+from tandem.framework.ragged import RaggedTensor, _check, _integers, _splits, check_rowids, check_splits, row_ids
 from tandem.framework.types import CompositeTensor
 
 
@@ -35,8 +35,7 @@ class RowPartition(CompositeTensor):
         if splits.shape.rank != 1:
             raise ValueError(f"Shape {splits.shape} must have rank 1")
         if validate:
-            _check(splits[0] == 0, "Arguments to from_row_splits do not form a valid RowPartition: row_splits[0] != 0")
-            _check(splits[1:] >= splits[:-1], "Arguments to from_row_splits do not form a valid RowPartition: decreasing")
+            check_splits(splits, "from_row_splits")
         return cls(splits, internal=True)
 
     @classmethod
@@ -60,12 +59,13 @@ class RowPartition(CompositeTensor):
     @classmethod
     def from_value_rowids(cls, value_rowids, nrows=None, validate=True, dtype=None, dtype_hint=None):
         ids = _as(value_rowids, dtype)
+        nrows = None if nrows is None else _as_scalar(nrows, ids.dtype)
         if validate:
-            _check(ids[1:] >= ids[:-1], "Arguments to from_value_rowids do not form a valid RowPartition: decreasing")
+            check_rowids(ids, nrows)
         if nrows is None:
             # One more than the last id; the zero is for no ids at all.
             nrows = execute("Max", execute("ConcatV2", [ids + 1, convert_to_tensor([0], ids.dtype)], axis=0))
-        lengths = execute("UnsortedSegmentSum", execute("OnesLike", ids), ids, _as_scalar(nrows, ids.dtype))
+        lengths = execute("UnsortedSegmentSum", execute("OnesLike", ids), ids, nrows)
         return cls(_splits(lengths), internal=True)
 
     @classmethod
@@ -77,17 +77,19 @@ class RowPartition(CompositeTensor):
         kind = as_dtype(dtype or int64)
         length = _as_scalar(uniform_row_length, kind)
         known = _core.static_value(length)
+        if validate:
+            _check(length >= 0, "uniform_row_length must be >= 0")
         if nrows is None:
-            if known is not None and int(known) == 0:
-                nrows = 0
-            else:
-                if validate:
-                    _check(_as_scalar(nvals, kind) % length == 0,
-                           "nvals must be divisible by uniform_row_length")  # fmt: skip
-                nrows = execute("FloorDiv", _as_scalar(nvals, kind), length)
+            zero = known is not None and int(known) == 0
+            nrows = 0 if zero else execute("FloorDiv", _as_scalar(nvals, kind), length)
+        nrows = _as_scalar(nrows, kind)
+        if validate:
+            _check(nrows >= 0, "nrows must be >= 0")
+        if validate and nvals is not None:
+            _check(nrows * length == _as_scalar(nvals, kind), "nvals must be nrows times uniform_row_length")
         from tandem.ops.array import range as range_
 
-        splits = range_(_as_scalar(nrows, kind) + 1) * length
+        splits = range_(nrows + 1) * length
         return cls(splits, None if known is None else int(known), internal=True)
 
     # ---- Looking

@@ -4,7 +4,9 @@ from tandem import _core
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int64
 from tandem.framework.errors import InvalidArgumentError
+from tandem.framework import sparse_checks
 from tandem.framework.shape import TensorShape, as_shape
+from tandem.framework.sparse_checks import positions
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.framework.types import CompositeTensor
 from tandem.ops import check
@@ -17,9 +19,11 @@ class SparseTensor(CompositeTensor):
         self._indices = convert_to_tensor(indices, "int64")
         self._values = convert_to_tensor(values)
         self._dense_shape = convert_to_tensor(dense_shape, "int64")
-        for tensor, rank, what in ((self._indices, 2, "indices"), (self._values, 1, "values")):
-            if tensor.shape.rank not in (None, rank):
-                raise ValueError(f"`{what}` must have rank {rank}, got shape {tensor.shape}")
+        self._indices.shape.assert_has_rank(2)
+        self._values.shape.assert_has_rank(1)
+        self._dense_shape.shape.assert_has_rank(1)
+        self._indices.shape[:1].assert_is_compatible_with(self._values.shape)
+        self._indices.shape[1:].assert_is_compatible_with(self._dense_shape.shape)
 
     indices = property(lambda self: self._indices)
     values = property(lambda self: self._values)
@@ -29,7 +33,10 @@ class SparseTensor(CompositeTensor):
     @property
     def shape(self):
         known = _core.static_value(self._dense_shape)
-        return TensorShape(None) if known is None else TensorShape(known.tolist())
+        if known is not None:
+            return TensorShape(known.tolist())
+        rank = self._indices.shape[1] if self._dense_shape.shape[0] is None else self._dense_shape.shape[0]
+        return TensorShape(None) if rank is None else TensorShape([None] * rank)
 
     def get_shape(self):
         return self.shape
@@ -61,9 +68,17 @@ class SparseTensor(CompositeTensor):
         return "SparseTensor(indices={}, values={}, dense_shape={})".format(*parts)
 
 
+def _zero(dtype):
+    return convert_to_tensor("" if dtype.name == "string" else 0, dtype)
+
+
 def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
     """The dense tensor of a sparse one."""
-    fill = convert_to_tensor(0 if default_value is None else default_value, sp_input.dtype)
+    sparse_checks.in_bounds(sp_input)
+    if validate_indices:
+        sparse_checks.ordered(sp_input)
+    fill = _zero(sp_input.dtype) if default_value is None else convert_to_tensor(default_value, sp_input.dtype)
+    check.assert_scalar(fill, "default_value should be a scalar. ")
     background = execute("Fill", sp_input.dense_shape, fill)
     return execute("TensorScatterUpdate", background, sp_input.indices, sp_input.values)
 
@@ -71,25 +86,24 @@ def to_dense(sp_input, default_value=None, validate_indices=True, name=None):
 def from_dense(tensor, name=None):
     """The elements of a dense tensor that are not zero."""
     tensor = convert_to_tensor(tensor)
-    indices = execute("Where", execute("NotEqual", tensor, convert_to_tensor(0, tensor.dtype)))
+    indices = execute("Where", execute("NotEqual", tensor, _zero(tensor.dtype)))
     return SparseTensor(indices, execute("GatherNd", tensor, indices), execute("Shape", tensor, out_type="int64"))
 
 
 def reorder(sp_input, name=None):
     """The same elements in row-major order."""
+    sparse_checks.in_bounds(sp_input)
+    return _reordered(sp_input)
+
+
+def _reordered(sp_input):
     order = _order(sp_input.indices, sp_input.dense_shape)
     return SparseTensor(execute("GatherV2", sp_input.indices, order), execute("GatherV2", sp_input.values, order),
                         sp_input.dense_shape)  # fmt: skip
 
 
-def _flat(indices, dense_shape):
-    """Row-major positions."""
-    steps = execute("Cumprod", dense_shape, axis=0, exclusive=True, reverse=True)
-    return execute("Sum", indices * steps, axis=[1])
-
-
 def _order(indices, dense_shape):
-    return execute("ArgSort", _flat(indices, dense_shape), stable=True)
+    return execute("ArgSort", positions(indices, dense_shape), stable=True)
 
 
 def map_values(op, *args, **kwargs):
@@ -97,23 +111,44 @@ def map_values(op, *args, **kwargs):
     found = [a for a in (*args, *kwargs.values()) if isinstance(a, SparseTensor)]
     if not found:
         raise ValueError("No SparseTensor in argument list of map_values")
+    for other in found[1:]:
+        sparse_checks.same_sizes(found[0].dense_shape, other.dense_shape, "Mismatched shapes!")
+        check.assert_equal(found[0].indices, other.indices, message="Mismatched indices!")
     plain = lambda a: a.values if isinstance(a, SparseTensor) else a  # noqa: E731
     return found[0].with_values(op(*map(plain, args), **{k: plain(v) for k, v in kwargs.items()}))
 
 
 def add(a, b, threshold=0):
     """The sum of two tensors of which at least one is sparse."""
-    if not isinstance(a, SparseTensor) or not isinstance(b, SparseTensor):
-        dense = [to_dense(x) if isinstance(x, SparseTensor) else convert_to_tensor(x) for x in (a, b)]
-        return dense[0] + dense[1]
-    return _merge(a, b, "UnsortedSegmentSum")
+    if not isinstance(a, SparseTensor) and not isinstance(b, SparseTensor):
+        raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
+    if not isinstance(a, SparseTensor):
+        return _add_dense(b, convert_to_tensor(a, b.dtype))
+    if not isinstance(b, SparseTensor):
+        return _add_dense(a, convert_to_tensor(b, a.dtype))
+    total = _merge(a, b, "UnsortedSegmentSum")
+    if isinstance(threshold, (int, float)) and threshold <= 0:
+        return total
+    size = execute("ComplexAbs" if total.dtype.is_complex else "Abs", total.values)
+    return retain(total, size >= convert_to_tensor(threshold, size.dtype))
+
+
+def _add_dense(sparse, dense):
+    """Without broadcasting."""
+    sparse_checks.in_bounds(sparse)
+    sparse_checks.same_sizes(sparse.dense_shape, execute("Shape", dense, out_type=int64),
+                             "Shapes do not match, and no broadcasting is supported.")  # fmt: skip
+    return execute("TensorScatterAdd", dense, sparse.indices, sparse.values)
 
 
 def _merge(a, b, combine):
     """Elements of both, those at one place combined, in row-major order."""
+    sparse_checks.same_sizes(a.dense_shape, b.dense_shape, "Operands' shapes do not match.")
+    for part in (a, b):
+        sparse_checks.in_bounds(part)
     indices = execute("ConcatV2", [a.indices, b.indices], axis=0)
     values = execute("ConcatV2", [a.values, b.values], axis=0)
-    places, ids = execute("Unique", _flat(indices, a.dense_shape), out_idx="int64")
+    places, ids = execute("Unique", positions(indices, a.dense_shape), out_idx="int64")
     count = execute("Shape", places, out_type="int64")[0]
     merged = execute(combine, values, ids, count)
     order = execute("ArgSort", places, stable=True)
@@ -157,17 +192,28 @@ def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):
         values.append(part.values)
         offset = offset + part.dense_shape[axis]
     shape = sp_inputs[0].dense_shape
+    for part in sp_inputs:
+        sparse_checks.in_bounds(part)
+        sparse_checks.same_length(part.dense_shape, shape, "Ranks of all input tensors must match.")
+        if not expand_nonconcat_dims:
+            sparse_checks.same_sizes(part.dense_shape * (1 - unit), shape * (1 - unit),
+                                     f"Input shapes must match in all dimensions but {axis}.")  # fmt: skip
     if expand_nonconcat_dims:
         for part in sp_inputs[1:]:
             shape = execute("Maximum", shape, part.dense_shape)
     shape = shape * (1 - unit) + unit * offset
     joined = SparseTensor(execute("ConcatV2", indices, axis=0), execute("ConcatV2", values, axis=0), shape)
-    return reorder(joined)
+    return _reordered(joined)
 
 
 def slice(sp_input, start, size, name=None):
     """A box of a sparse tensor."""
     start, size = convert_to_tensor(start, "int64"), convert_to_tensor(size, "int64")
+    for given, what in ((start, "start"), (size, "size")):
+        sparse_checks.same_length(check.with_rank(given, 1, 1), sp_input.dense_shape,
+                                  f"Expected {what} to have an element for each dimension.")  # fmt: skip
+        check.assert_non_negative(given, f"tf.sparse.slice: {what} must be non-negative.")
+    sparse_checks.consistent(sp_input)
     end = execute("Minimum", start + size, sp_input.dense_shape)
     inside = execute("LogicalAnd", sp_input.indices >= start, sp_input.indices < end)
     kept = retain(sp_input, execute("All", inside, axis=[1]))
@@ -179,14 +225,15 @@ def split(sp_input=None, num_split=None, axis=None, name=None):
     if sp_input is None or num_split is None or axis is None:
         raise ValueError("sp_input, num_split and axis are required.")
     many, axis, shape = int(num_split), int(axis), sp_input.dense_shape
-    rank = shape.shape[0]
+    rank = sp_input.shape.rank
+    if rank is None:
+        raise ValueError("tf.sparse.split needs a sparse tensor of known rank.")
     if many < 1:
-        raise InvalidArgumentError(None, None, f"tf.sparse.split: num_split must be at least 1, got {many}.")
+        sparse_checks.refuse(f"tf.sparse.split: num_split must be at least 1, got {many}.")
     if not -rank <= axis < rank:
-        raise InvalidArgumentError(None, None, f"tf.sparse.split: axis should be in range [{-rank}, {rank}), got {axis}.")
-    known = _core.static_value(shape[axis])
-    if known is not None and many > known:
-        raise InvalidArgumentError(None, None, f"tf.sparse.split: {many} parts of a dimension of size {int(known)}.")
+        sparse_checks.refuse(f"tf.sparse.split: axis should be in range [{-rank}, {rank}), got {axis}.")
+    check.assert_less_equal(convert_to_tensor(many, "int64"), shape[axis],
+                            "tf.sparse.split: num_split must not be larger than the dimension.")  # fmt: skip
     unit = convert_to_tensor([int(i == axis % rank) for i in range(rank)], "int64")
     least, longer = shape[axis] // many, shape[axis] % many
     begins = [least * i + execute("Minimum", convert_to_tensor(i, "int64"), longer) for i in range(many + 1)]
@@ -194,40 +241,14 @@ def split(sp_input=None, num_split=None, axis=None, name=None):
     return [slice(sp_input, unit * a, others + unit * (b - a)) for a, b in zip(begins, begins[1:])]
 
 
-def _segments(data, indices, segment_ids, num_segments, combine):
-    """Rows of data by segment, combined."""
-    rows = execute("GatherV2", convert_to_tensor(data), convert_to_tensor(indices))
-    ids = convert_to_tensor(segment_ids)
-    if num_segments is None:
-        num_segments = execute("Max", execute("ConcatV2", [ids + 1, convert_to_tensor([0], ids.dtype)], axis=0))
-    count = convert_to_tensor(num_segments, ids.dtype)
-    total = execute("UnsortedSegmentSum", rows, ids, count)
-    if combine == "sum":
-        return total
-    ones = execute("OnesLike", execute("Cast", ids, dtype=total.dtype))
-    many = execute("Maximum", execute("UnsortedSegmentSum", ones, ids, count), convert_to_tensor(1, total.dtype))
-    many = execute("Sqrt", many) if combine == "sqrt_n" else many
-    return total / execute("Reshape", many, [-1] + [1] * (total.shape.rank - 1))
-
-
-def segment_sum(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """Sums of chosen rows of data by segment."""
-    return _segments(data, indices, segment_ids, num_segments, "sum")
-
-
-def segment_mean(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """Means of chosen rows of data by segment."""
-    return _segments(data, indices, segment_ids, num_segments, "mean")
-
-
-def segment_sqrt_n(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):
-    """Sums of chosen rows of data by segment, divided by the roots of their numbers."""
-    return _segments(data, indices, segment_ids, num_segments, "sqrt_n")
-
-
 def retain(sp_input, to_retain):
     """The elements that a vector of booleans marks."""
-    kept = execute("Where", convert_to_tensor(to_retain, "bool"))[:, 0]
+    marks = check.with_rank(convert_to_tensor(to_retain, "bool"), 1, 1)
+    if not marks.shape.is_compatible_with(sp_input.values.shape):
+        raise ValueError(f"to_retain of shape {marks.shape} does not mark the values of shape {sp_input.values.shape}")
+    sparse_checks.same_length(marks, sp_input.values, "to_retain must have an element for each value.")
+    sparse_checks.consistent(sp_input)
+    kept = execute("Where", marks)[:, 0]
     return SparseTensor(execute("GatherV2", sp_input.indices, kept), execute("GatherV2", sp_input.values, kept),
                         sp_input.dense_shape)  # fmt: skip
 
@@ -235,10 +256,13 @@ def retain(sp_input, to_retain):
 def transpose(sp_input, perm=None, name=None):
     """Permutes dimensions; reverses them when perm is None."""
     rank = sp_input.shape.rank
+    sparse_checks.in_bounds(sp_input)
     perm = list(reversed(range(rank))) if perm is None else list(perm)
+    if rank is not None and len(perm) != rank:
+        raise ValueError(f"perm {perm} must name each of the {rank} dimensions once")
     moved = SparseTensor(execute("GatherV2", sp_input.indices, perm, axis=1), sp_input.values,
                          execute("GatherV2", sp_input.dense_shape, perm))  # fmt: skip
-    return reorder(moved)
+    return _reordered(moved)
 
 
 def _element_count(shape):
@@ -253,6 +277,7 @@ def reshape(sp_input, shape, name=None):
     shape = execute("Cast", convert_to_tensor(shape), dtype=int64)
     if shape.shape.rank not in (None, 1):
         raise InvalidArgumentError(None, None, f"Target shape should be a vector but received shape {shape.shape}")
+    sparse_checks.in_bounds(sp_input)
     whole = _element_count(sp_input.dense_shape)
     is_open = shape < 0
     check.assert_greater_equal(shape, -1, "A size of the new shape must be non-negative, or one -1.")
@@ -266,7 +291,7 @@ def reshape(sp_input, shape, name=None):
     check.assert_equal(execute("Prod", shape), whole,
                        "Input to reshape is a SparseTensor with another number of dense values than the requested "
                        "shape has.")  # fmt: skip
-    places = _flat(sp_input.indices, sp_input.dense_shape)
+    places = positions(sp_input.indices, sp_input.dense_shape)
     steps = execute("Cumprod", shape, axis=0, exclusive=True, reverse=True)
     return SparseTensor((places[:, None] // steps) % shape, sp_input.values, shape)
 
@@ -274,7 +299,9 @@ def reshape(sp_input, shape, name=None):
 def expand_dims(sp_input, axis=None, name=None):
     """One more dimension of size one."""
     rank = sp_input.shape.rank
-    axis = -1 if axis is None else axis
+    axis = -1 if axis is None else int(axis)
+    if rank is not None and not -rank - 1 <= axis <= rank:
+        raise ValueError(f"axis {axis} is out of range [{-rank - 1}, {rank}] for a sparse tensor of rank {rank}")
     axis = axis + rank + 1 if axis < 0 else axis
     indices, shape = sp_input.indices, sp_input.dense_shape
     column = execute("ZerosLike", indices[:, :1])
@@ -286,7 +313,19 @@ def expand_dims(sp_input, axis=None, name=None):
 def reset_shape(sp_input, new_shape=None):
     """Another shape that holds the same elements, by default the smallest."""
     if new_shape is None:
-        new_shape = execute("Max", sp_input.indices, axis=[0]) + 1
+        needed = execute("Max", sp_input.indices, axis=[0]) + 1
+        none = convert_to_tensor(0, "int64")
+        return SparseTensor(sp_input.indices, sp_input.values, execute("Maximum", needed, none))
+    new_shape, old_shape = check.with_rank(convert_to_tensor(new_shape, "int64"), 1, 1), sp_input.dense_shape
+    if not new_shape.shape.is_compatible_with(old_shape.shape):
+        raise ValueError(f"new_shape {new_shape} does not fit a sparse tensor of rank {sp_input.shape.rank}")
+    larger = "Requested new_shape should have dimension sizes >= sp_input.shape."
+    wanted, known = _core.static_value(new_shape), _core.static_value(old_shape)
+    if wanted is None or known is None:
+        sparse_checks.same_length(new_shape, old_shape, "new_shape must have the rank of sp_input.")
+        check.assert_less_equal(old_shape, new_shape, larger)
+    elif (wanted < known).any():
+        raise ValueError(f"{larger} Found new_shape {wanted}, sp_input.shape {known}.")
     return SparseTensor(sp_input.indices, sp_input.values, new_shape)
 
 
@@ -301,84 +340,41 @@ def eye(num_rows, num_columns=None, dtype=float32, name=None):
     return SparseTensor(execute("Pack", [diagonal, diagonal], axis=1), values, execute("Pack", [rows, columns]))
 
 
-def _reduce(sp_input, op, axis, keepdims, output_is_sparse, empty):
-    dense = to_dense(sp_input, empty)
-    axis = axis if axis is None or isinstance(axis, (list, tuple)) else [axis]
-    if empty is not None:  # what has no element at all is zero
-        there = to_dense(sp_input.with_values(execute("OnesLike", sp_input.values)))
-        found = execute("Max", there, axis=axis, keepdims=bool(keepdims)) > 0
-        result = execute(op, dense, axis=axis, keepdims=bool(keepdims))
-        result = execute("SelectV2", found, result, execute("ZerosLike", result))
-    else:
-        result = execute(op, dense, axis=axis, keepdims=bool(keepdims))
-    return from_dense(result) if output_is_sparse else result
-
-
-def reduce_sum(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
-    """Sums of elements over axes."""
-    return _reduce(sp_input, "Sum", axis, keepdims, output_is_sparse, None)
-
-
-def reduce_max(sp_input, axis=None, keepdims=None, output_is_sparse=False, name=None):
-    """The largest of the elements that are there, over axes."""
-    return _reduce(sp_input, "Max", axis, keepdims, output_is_sparse, sp_input.dtype.min)
-
-
-def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
-    """The product of a sparse and a dense matrix."""
-    if not isinstance(sp_a, SparseTensor):  # dense times sparse
-        left = execute("MatMul", convert_to_tensor(sp_a), to_dense(b), adjoint_a=adjoint_a, adjoint_b=adjoint_b)
-        return left
-    b = convert_to_tensor(b)
-    if adjoint_b:
-        b = execute("Transpose", b, perm=[1, 0], conjugate=b.dtype.is_complex)
-    rows, columns = (1, 0) if adjoint_a else (0, 1)
-    values = execute("Conj", sp_a.values) if adjoint_a and sp_a.dtype.is_complex else sp_a.values
-    parts = execute("GatherV2", b, sp_a.indices[:, columns]) * values[:, None]
-    return execute("UnsortedSegmentSum", parts, sp_a.indices[:, rows], sp_a.dense_shape[rows])
-
-
-def softmax(sp_input, name=None):
-    """Softmax along the last dimension over the elements that are there."""
-    shape = execute("ConcatV2", [sp_input.dense_shape[:-1], convert_to_tensor([1], "int64")], axis=0)
-    first = execute("ConcatV2", [sp_input.indices[:, :-1], execute("ZerosLike", sp_input.indices[:, :1])], axis=1)
-    ids = _flat(first, shape)
-    count = execute("Prod", shape)
-    top = execute("GatherV2", execute("UnsortedSegmentMax", sp_input.values, ids, count), ids)
-    powers = execute("Exp", sp_input.values - top)
-    sums = execute("GatherV2", execute("UnsortedSegmentSum", powers, ids, count), ids)
-    return sp_input.with_values(powers / sums)
-
-
 def to_indicator(sp_input, vocab_size, name=None):
     """True at the places that values name, in a last dimension of that size."""
+    if sp_input.dtype.name not in ("int32", "int64"):
+        raise TypeError(f"sp_input must be of type int32 or int64, got {sp_input.dtype}.")
     values = execute("Cast", sp_input.values, dtype="int64")
     indices = execute("ConcatV2", [sp_input.indices[:, :-1], values[:, None]], axis=1)
     size = convert_to_tensor([int(vocab_size)], "int64")
     shape = execute("ConcatV2", [sp_input.dense_shape[:-1], size], axis=0)
-    return to_dense(SparseTensor(indices, execute("OnesLike", values), shape)) > 0
+    return to_dense(SparseTensor(indices, execute("OnesLike", values), shape), validate_indices=False) > 0
 
 
 def mask(a, mask_indices, name=None):
     """Slices without those at some indices."""
     from tandem.framework.indexed_slices import IndexedSlices
 
-    same = execute("Equal", a.indices[:, None], convert_to_tensor(mask_indices, a.indices.dtype)[None, :])
+    wanted = check.with_rank(convert_to_tensor(mask_indices, a.indices.dtype), 1, 1)
+    same = execute("Equal", a.indices[:, None], wanted[None, :])
     kept = execute("Where", execute("LogicalNot", execute("Any", same, axis=[1])))[:, 0]
     return IndexedSlices(execute("GatherV2", a.values, kept), execute("GatherV2", a.indices, kept), a.dense_shape)
 
 
 def fill_empty_rows(sp_input, default_value, name=None):
     """With one element in every row that has none, and which rows those are."""
+    sparse_checks.in_bounds(sp_input)
+    default_value = convert_to_tensor(default_value, sp_input.dtype)
+    check.assert_scalar(default_value, "default_value must be a scalar. ")
     rows = sp_input.dense_shape[0]
     ones = execute("OnesLike", sp_input.indices[:, 0])
     empty = execute("UnsortedSegmentSum", ones, sp_input.indices[:, 0], rows) == 0
     places = execute("Where", empty)
     columns = execute("ZerosLike", execute("Repeat", sp_input.indices[:1, 1:], execute("Shape", places)[:1], axis=0))
     indices = execute("ConcatV2", [sp_input.indices, execute("ConcatV2", [places, columns], axis=1)], axis=0)
-    fill = execute("Fill", execute("Shape", places)[:1], convert_to_tensor(default_value, sp_input.dtype))
+    fill = execute("Fill", execute("Shape", places)[:1], default_value)
     values = execute("ConcatV2", [sp_input.values, fill], axis=0)
-    return reorder(SparseTensor(indices, values, sp_input.dense_shape)), empty
+    return _reordered(SparseTensor(indices, values, sp_input.dense_shape)), empty
 
 
 class SparseTensorSpec(TypeSpec):

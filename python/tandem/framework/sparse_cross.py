@@ -2,6 +2,7 @@
 
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
+from tandem.framework import sparse_checks
 from tandem.framework.sparse import SparseTensor
 
 _DEFAULT_KEY = 0xDECAFCAFFE
@@ -18,6 +19,8 @@ def cross(inputs, name=None, separator=None):
 
 def cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
     """The number of a bucket for each combination, as TensorFlow counts them; all of int64 without `num_buckets`."""
+    if num_buckets < 0:
+        sparse_checks.refuse(f"tf.sparse.cross_hashed: num_buckets must be >= 0, got {num_buckets}.")
     columns, combined = _combinations(inputs)
     hashed = _unsigned(_DEFAULT_KEY if hash_key is None else hash_key)
     for column, at in zip(columns, combined.features):
@@ -31,6 +34,9 @@ class _Column:
 
     def __init__(self, given):
         if isinstance(given, SparseTensor):
+            if given.shape.rank not in (None, 2):
+                raise ValueError(f"tf.sparse.cross: inputs have two dimensions, got shape {given.shape}.")
+            sparse_checks.in_bounds(given)
             values, self.batch = given.values, given.dense_shape[0]
             rows = given.indices[:, 0]
             self.counts = execute("UnsortedSegmentSum", execute("OnesLike", rows), rows, self.batch)
@@ -51,6 +57,7 @@ class _Combinations:
     def __init__(self, columns):
         counts = columns[0].counts
         for column in columns[1:]:
+            sparse_checks.same_sizes(column.batch[None], columns[0].batch[None], "Inputs must have one batch size.")
             counts = counts * column.counts
         starts = execute("Cumsum", counts, axis=0, exclusive=True)
         batch = execute("Size", counts, out_type="int64")

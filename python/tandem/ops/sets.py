@@ -2,6 +2,7 @@
 
 from tandem._core import convert_to_tensor, execute, op
 from tandem.framework.dtypes import int32, int64
+from tandem.framework import sparse_checks
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.sparse import SparseTensor
 
@@ -13,7 +14,7 @@ def size(a, validate_indices=True):
     """How many different elements each set has."""
     if not isinstance(a, SparseTensor):
         raise TypeError("Expected `SparseTensor`, got %s." % a)
-    rows = _Rows(a)
+    rows = _Rows(a, validate_indices)
     groups, _ = _distinct(rows.groups, rows.values)
     counts = execute("UnsortedSegmentSum", execute("OnesLike", groups), groups, rows.count)
     return execute("Cast", execute("Reshape", counts, rows.outer), dtype=int32)
@@ -21,7 +22,7 @@ def size(a, validate_indices=True):
 
 def intersection(a, b, validate_indices=True):
     """The elements that both sets have."""
-    a, b = _two(a, b)
+    a, b = _two(a, b, validate_indices)
     groups, values, _ = _merged(a, b)
     same = _equals_next(groups, values)
     return _sparse(a, _kept(groups, same), _kept(values, same))
@@ -29,7 +30,7 @@ def intersection(a, b, validate_indices=True):
 
 def difference(a, b, aminusb=True, validate_indices=True):
     """The elements of one set that the other does not have."""
-    a, b = _two(a, b)
+    a, b = _two(a, b, validate_indices)
     if not aminusb:
         a, b = b, a
     groups, values, of_a = _merged(a, b)
@@ -39,7 +40,7 @@ def difference(a, b, aminusb=True, validate_indices=True):
 
 def union(a, b, validate_indices=True):
     """The elements that one of two sets has."""
-    a, b = _two(a, b)
+    a, b = _two(a, b, validate_indices)
     groups = execute(_ConcatV2, [a.groups, b.groups], axis=0)
     values = execute(_ConcatV2, [a.values, b.values], axis=0)
     return _sparse(a, *_distinct(groups, values))
@@ -48,7 +49,7 @@ def union(a, b, validate_indices=True):
 class _Rows:
     """The elements of all sets with the number of the set that each belongs to."""
 
-    def __init__(self, tensor):
+    def __init__(self, tensor, validate_indices):
         sparse = isinstance(tensor, SparseTensor)
         if tensor.dtype.name not in _KINDS:
             text = f"tf.sets: elements of dtype {tensor.dtype.name}, where one of {', '.join(_KINDS)} is wanted."
@@ -63,6 +64,9 @@ class _Rows:
         self.static = tensor.shape[:-1]
         self.strides = execute("Cumprod", self.outer, axis=0, exclusive=True, reverse=True)
         if sparse:
+            sparse_checks.in_bounds(tensor)
+            if validate_indices:
+                sparse_checks.ordered(tensor)
             self.groups = execute("Sum", tensor.indices[:, :-1] * self.strides, axis=[1])
             self.values = tensor.values
         else:
@@ -72,15 +76,16 @@ class _Rows:
             self.values = execute("Reshape", tensor, [-1])
 
 
-def _two(a, b):
+def _two(a, b, validate_indices):
     a, b = (t if isinstance(t, SparseTensor) else convert_to_tensor(t) for t in (a, b))
     if a.dtype != b.dtype:
         raise TypeError(f"Types don't match, {a.dtype} vs {b.dtype}.")
-    a, b = _Rows(a), _Rows(b)
+    a, b = _Rows(a, validate_indices), _Rows(b, validate_indices)
     if not a.static.is_compatible_with(b.static):
         raise InvalidArgumentError(
             None, None, f"Mismatched shapes {a.static} vs {b.static}: all dimensions but the last must agree."
         )
+    sparse_checks.same_sizes(a.outer, b.outer, "All dimensions but the last must agree.")
     return a, b
 
 

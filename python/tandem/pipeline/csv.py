@@ -28,6 +28,8 @@ class CsvDataset(Dataset):
         if select_cols is not None and exclude_cols is not None:
             raise ValueError("Either select_cols or exclude_cols should be empty")
         defaults = [_default(value) for value in record_defaults]
+        if not defaults:
+            raise ValueError("record_defaults must have an element for each column.")
 
         def lines_of(name):
             lines = TextLineDataset(name, compression_type)

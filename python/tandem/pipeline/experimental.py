@@ -5,7 +5,7 @@ import inspect
 from tandem import _core
 from tandem.framework.dtypes import int64
 from tandem.pipeline.dataset import Dataset
-from tandem.pipeline.functions import enable_debug_mode  # noqa: F401
+from tandem.pipeline.functions import enable_debug_mode, parallelism  # noqa: F401
 
 
 def cardinality(dataset):
@@ -56,6 +56,10 @@ unique = _method("unique")
 
 
 def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
+    if num_parallel_batches is not None and num_parallel_calls is not None:
+        raise ValueError("Only one of `num_parallel_batches` and `num_parallel_calls` may be set.")
+    parallelism(num_parallel_batches)  # refuses what is no number of them
+
     def apply(dataset):
         return dataset.map(map_func, num_parallel_calls=num_parallel_calls).batch(batch_size, drop_remainder)
 

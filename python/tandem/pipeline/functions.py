@@ -2,8 +2,11 @@
 says otherwise.
 """
 
+import operator
+
 from tandem import _core
 from tandem.framework.device import device
+from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.graph import FuncGraph
 from tandem.pipeline import structure as nest
 
@@ -97,5 +100,20 @@ def parallelism(num_parallel_calls):
     """TensorFlow's argument as the native side takes it: 0 for none."""
     if num_parallel_calls is None or _debug_mode:
         return 0
-    return min(int(num_parallel_calls), _MOST_CALLS)
+    calls = count_of(num_parallel_calls, "num_parallel_calls")
+    if calls == 0 or calls < -1:  # -1: tf.data.AUTOTUNE
+        raise InvalidArgumentError(
+            None, None, f"num_parallel_calls must be greater than zero or tf.data.AUTOTUNE, got {calls}."
+        )
+    return min(calls, _MOST_CALLS)
+
+
+def count_of(value, what):
+    """One whole number."""
+    if isinstance(value, _core.Tensor) and value.dtype.is_integer:
+        return int(value)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} must be one integer, got {value!r}.") from None
 

@@ -7,6 +7,7 @@ import secrets
 import shutil
 
 from tandem import _core
+from tandem.framework import gfile
 from tandem.framework.errors import AlreadyExistsError, InvalidArgumentError, NotFoundError
 from tandem.pipeline import structure as nest
 from tandem.pipeline.base import make
@@ -31,7 +32,7 @@ class Storing:
         folder = os.fspath(path)
         spec = stored_spec.to_json(self.element_spec)
         source = self if shard_func is None else self.map(functools.partial(_with_shard, shard_func))
-        os.makedirs(folder, exist_ok=True)
+        gfile.makedirs(folder)
         _refuse_foreign(folder)
         name = _PREFIX + secrets.token_hex(4)
         with _core.NewFolder(os.path.join(folder, name)) as made:
@@ -63,7 +64,11 @@ class Storing:
 
     def snapshot(self, path, compression="AUTO", reader_func=None, shard_func=None, name=None):
         """The elements of the first complete pass, from a file in the folder `path`."""
-        os.makedirs(path, exist_ok=True)
+        if compression not in (None, "", "AUTO", "GZIP", "SNAPPY"):
+            raise InvalidArgumentError(
+                None, None, f"compression must be None, 'AUTO', 'GZIP' or 'SNAPPY', not {compression!r}."
+            )
+        gfile.makedirs(path)
         core = _data.cache(self._core, os.path.join(path, "snapshot"))
         return self._like(core, "_SnapshotDataset", self._structure)
 

@@ -1,5 +1,7 @@
 """Methods of tf.data.Dataset: one dataset into another, element by element or in batches."""
 
+import os
+
 import numpy as np
 
 from tandem import _core
@@ -7,7 +9,7 @@ from tandem.framework.dtypes import int64
 from tandem.framework.shape import as_shape
 from tandem.framework.spec import TensorSpec
 from tandem.pipeline import structure as nest
-from tandem.pipeline.functions import ElementFunction, debug_mode, parallelism
+from tandem.pipeline.functions import ElementFunction, count_of, debug_mode, parallelism
 
 _data = _core.data
 
@@ -192,7 +194,7 @@ class Transforms:
         return self._like(_data.cache(self._core, _text(filename)), "CacheDataset", self._structure)
 
     def prefetch(self, buffer_size=None, name=None):
-        size = 0 if debug_mode() else -1 if buffer_size is None else int(buffer_size)
+        size = 0 if debug_mode() else -1 if buffer_size is None else count_of(buffer_size, "buffer_size")
         return self._like(_data.prefetch(self._core, size), "_PrefetchDataset", self._structure)
 
     def ignore_errors(self, log_warning=False, name=None):
@@ -220,7 +222,7 @@ def _text(value):
         value = value.numpy()
     if isinstance(value, bytes):
         return value.decode()
-    return value if isinstance(value, str) else value.__fspath__()
+    return os.fspath(value)
 
 
 def _padded_shape(shape, leaf):

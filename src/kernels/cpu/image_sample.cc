@@ -114,6 +114,21 @@ bool covers(const Box& box, std::span<const float> objects, int64_t height, int6
   return false;
 }
 
+// Boxes of objects lie in the image and have an area.
+void check_objects(std::span<const float> objects) {
+  for (size_t i = 0; i + 3 < objects.size(); i += 4) {
+    const std::span<const float> box = objects.subspan(i, 4);
+    const bool inside =
+        std::all_of(box.begin(), box.end(), [](float at) { return at >= 0 && at <= 1; });
+    if (!inside || !(box[0] < box[2]) || !(box[1] < box[3])) {
+      throw InvalidArgumentError(fmt::format(
+          "SampleDistortedBoundingBox: bounding box {} is [{}, {}, {}, {}]: coordinates "
+          "must be in [0, 1], and the least below the largest",
+          i / 4, box[0], box[1], box[2], box[3]));
+    }
+  }
+}
+
 void launch_sample(const SamplePlan& p, const LaunchArgs& a) {
   static constexpr float kWhole[] = {0, 0, 1, 1};
   const image::SampleBoxAttrs& attrs = p.attrs;
@@ -134,6 +149,7 @@ void launch_sample(const SamplePlan& p, const LaunchArgs& a) {
     }
     objects = kWhole;
   }
+  check_objects(objects);
   Words words({a.in<uint32_t>(2), static_cast<size_t>(p.words)});
   Box box{0, 0, height, width};
   for (int64_t i = 0; i < attrs.max_attempts; ++i) {
