@@ -10,6 +10,12 @@ T = (1 << 40) + 3  # 3 as well, and more than any machine has memory for
 x4 = [1, 2, 3, 4]
 image = np.zeros([1, 2, 2, 1], "float32")
 boxes = np.array([[0.0, 0.0, 1.0, 1.0]], "float32")
+logits = np.zeros([5, 1, 3], "float32")
+
+
+def rows(count):
+    """A matrix of ids with so many rows."""
+    return tf.SparseTensor([[0, 0]], tf.constant([1], tf.int64), tf.stack([count, 1]))
 
 
 def shape(*sizes):
@@ -184,6 +190,31 @@ CASES = [
     ("tf.ragged.range(0, T)", refused),
     ("tf.RaggedTensor.from_row_splits([1, 2, 3], [0, N])", refused),
     ("tf.RaggedTensor.from_row_lengths([1, 2, 3], [N])", refused),
+    ("tf.ragged.stack([[1], [2]], axis=1 << 32)", refused),
+    ("tf.ragged.segment_ids_to_row_splits(tf.constant([0, 1]), T)", refused),
+    ("tf.ragged.range(0, N, 1 << 32).values", value([0, 1 << 32])),
+    ("tf.range(N, N + 2, dtype=tf.int32)", refused),
+    ("tf.range(tf.constant(N), N + 2, dtype=tf.int32)", refused),
+    ("tf.strings.substr('abcdef', 0, N)", value(b"abcdef")),
+    ("tf.strings.substr('abcdef', 1, tf.constant(N))", value(b"bcdef")),
+    ("tf.strings.substr('abcdef', N, 1)", refused),
+    ("tf.strings.unicode_encode([[(1 << 32) + 65]], 'UTF-8')", refused),
+    ("tf.strings.unsorted_segment_join(['a'], [1 << 32], 1)", refused),
+    ("tf.strings.ngrams(['a', 'b'], N)", shape(0)),
+    ("tf.sparse.segment_sum(tf.ones([2, 2]), [0], [0], num_segments=T)", refused),
+    ("tf.sparse.segment_sum(tf.ones([2, 2]), [1 << 32], [0])", refused),
+    ("tf.sparse.expand_dims(tf.sparse.from_dense([[1, 2]]), 1 << 32)", refused),
+    ("tf.nn.embedding_lookup_sparse(tf.ones([4, 2]), rows(T), None)", refused),
+    ("tf.nn.safe_embedding_lookup_sparse(tf.ones([4, 2]), rows(T))", refused),
+    ("tf.map_fn(lambda row: row, rows(N))", refused),
+    ("tf.nn.ctc_loss([[1, 1]], logits, [(1 << 32) + 2], [5])", refused),
+    ("tf.nn.ctc_loss([[1, 1]], logits, [2], [(1 << 32) + 5])", refused),
+    ("tf.nn.ctc_loss(tf.constant([[1, (1 << 32) + 1]]), logits, [2], [5])", refused),
+    ("tf.nn.ctc_greedy_decoder(logits, tf.constant([N]))", refused),
+    ("tf.nn.ctc_beam_search_decoder(logits, [N])", refused),
+    ("tf.histogram_fixed_width_bins([1.0], [0.0, 2.0], nbins=N)", refused),
+    ("tf.image.extract_glimpse(image, [N, 1], [[0.0, 0.0]])", refused),
+    ("tf.image.resize(image, [2**31 - 1] * 2, preserve_aspect_ratio=True)", refused),
     ("tf.meshgrid([1], [2], tf.zeros([0]))[0]", shape(1, 1, 0)),
     ("tf.data.Dataset.range(8).batch(N).reduce(0, lambda n, x: n + 1)", value(1)),
     ("tf.data.Dataset.range(8).take(N).reduce(0, lambda n, x: n + 1)", value(8)),
@@ -249,3 +280,94 @@ def test_arrays_of_indices_that_do_not_fit_are_refused():
             tf.dynamic_partition(tf.zeros(bad.shape), bad, 2)
     parts = tf.dynamic_partition(tf.zeros([0]), np.zeros([0], "int64"), 2)
     assert [part.shape for part in parts] == [[0], [0]]
+
+
+# Where n, an int64 argument of a traced function, is N. What is not refused needs no memory of that size.
+OF_ARGUMENTS = [
+    ("tf.image.resize(image, [n, n])", refused),
+    ("tf.image.resize(image, tf.stack([n, n]), method='nearest')", refused),
+    ("tf.image.resize_with_pad(image, n, n)", refused),
+    ("tf.image.crop_and_resize(image, boxes, [0], [n, n])", refused),
+    ("tf.image.crop_and_resize(image, boxes, [n - 3], [1, 1])", refused),
+    ("tf.image.random_crop(image, [1, n - 2, 1, 1])", refused),
+    ("tf.image.random_crop(image, [1, n - 2 - (1 << 33), 1, 1])", refused),
+    ("tf.image.non_max_suppression(boxes, [1.0], n)", refused),
+    ("tf.image.non_max_suppression_padded(boxes, [1.0], n, pad_to_max_output_size=True)", refused),
+    ("tf.eye(2, batch_shape=[n])", refused),
+    ("tf.TensorArray(tf.int32, size=n).size()", refused),
+    ("tf.TensorArray(tf.int32, size=4).unstack(x4).read(n)", refused),
+    ("tf.TensorArray(tf.int32, size=4).unstack(x4).gather([n])", refused),
+    ("tf.TensorArray(tf.int32, size=4, dynamic_size=True).write(n, 1).stack()", refused),
+    ("tf.TensorArray(tf.int32, size=4).scatter([n], [1]).stack()", refused),
+    ("tf.signal.rfft([1.0, 2.0], [n])", refused),
+    ("tf.signal.irfft([1 + 0j, 2 + 0j], [n])", refused),
+    ("tf.unravel_index([0, 2], [n])", value([[0, 2]])),
+    ("tf.dynamic_stitch([[n]], [[1]])", refused),
+    ("tf.range(n, n + 2, dtype=tf.int32)", refused),
+    ("tf.range(n, n + 2)", value([N, N + 1])),
+    ("tf.histogram_fixed_width_bins([1.0], [0.0, 2.0], nbins=n)", refused),
+    ("tf.strings.substr('abcdef', 0, n)", value(b"abcdef")),
+    ("tf.strings.substr('abcdef', n, 1)", refused),
+    ("tf.strings.unsorted_segment_join(['a'], [n - 3], 1)", refused),
+    ("tf.nn.ctc_loss([[1, 1]], logits, [n - 1], [5])", refused),
+    ("tf.nn.ctc_loss([[1, 1]], logits, [2], [n + 2])", refused),
+    ("tf.nn.ctc_loss([[1, n - 2]], logits, [2], [5])", refused),
+    ("tf.nn.ctc_greedy_decoder(logits, [n])[1]", refused),
+    ("tf.nn.ctc_beam_search_decoder(logits, [n])[1]", refused),
+    ("tf.map_fn(lambda row: row, rows(n)).dense_shape", refused),
+    ("tf.reshape(x4, [n + 1])", refused),
+    ("tf.gather(x4, [n])", refused),
+]
+
+
+@pytest.mark.parametrize(("expression", "fits"), OF_ARGUMENTS, ids=[case[0] for case in OF_ARGUMENTS])
+def test_sizes_known_only_when_the_function_runs(expression, fits):
+    code = compile(expression, "<size>", "eval")
+    function = tf.function(lambda n: eval(code, globals(), {"n": n}), [tf.TensorSpec([], tf.int64)], autograph=False)
+    try:
+        result = tf.nest.map_structure(lambda part: part.numpy(), function(tf.constant(N, tf.int64)))
+    except tf.errors.OpError as error:
+        assert fits is refused, error
+        return
+    assert fits(result), result
+
+
+def test_arguments_that_fit_are_taken():
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)])
+    def sizes(n):
+        array = tf.TensorArray(tf.int32, size=n).unstack([1, 2, 3])
+        return tf.image.resize(image, [n, n]), tf.eye(2, batch_shape=[n]), array.read(n - 1), tf.signal.rfft([1.0], [n])
+
+    assert [part.shape for part in sizes(tf.constant(3, tf.int64))] == [[1, 3, 3, 1], [3, 2, 2], [], [2]]
+
+
+def test_an_index_that_does_not_fit_is_named():
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)])
+    def read(n):
+        return tf.TensorArray(tf.int32, size=1).unstack([1]).read(n)
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=rf"index is out of the range of int32.*{N}"):
+        read(tf.constant(N, tf.int64)).numpy()
+
+
+@pytest.mark.parametrize("given", ["bfloat16", "float16", "float32", "float64", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("wanted", ["int8", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_saturated_casts_stay_inside(given, wanted):
+    """The nearest number of the given dtype that the wanted one holds, as in TensorFlow."""
+    given, wanted = tf.as_dtype(given), tf.as_dtype(wanted)
+    ends = np.array([given.min, given.max], given.as_numpy_dtype)
+    least, most = (int(end) if given.is_integer else int(float(end)) for end in ends)
+    low, high = max(least, int(wanted.min)), min(most, int(wanted.max))
+    found = tf.saturate_cast(ends, wanted).numpy().tolist()
+    # A digit of the given dtype inside the limits at the most.
+    digit = 0 if given.is_integer else 2 ** -{"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}[given.name]
+    assert low <= found[0] <= low * (1 - digit) and high * (1 - digit) <= found[1] <= high
+
+
+def test_saturated_casts_to_int32():
+    assert tf.saturate_cast([1e20, 3e9, -1e20], tf.int32).numpy().tolist() == [2147483520, 2147483520, -(2**31)]
+    assert tf.saturate_cast([1e20], tf.uint32).numpy().tolist() == [4294967040]
+
+
+def test_bins_of_numbers_beyond_the_range():
+    assert tf.histogram_fixed_width_bins([1e20, -1e20, 0.5], [0.0, 1.0]).numpy().tolist() == [99, 0, 50]

@@ -101,7 +101,7 @@ def range_bounds(start, limit=None, delta=1, dtype=None, name=None):
     values = [start, limit, delta]
     if dtype is not None:
         dtype = as_dtype(dtype)
-        values = [v if _of(v, dtype) else _to(v, dtype) for v in values]
+        values = [_bound(v, dtype) for v in values]
     else:
         values = [_convert(v) for v in values]
         order = [int32, int64, float32, as_dtype("float64")]
@@ -110,8 +110,12 @@ def range_bounds(start, limit=None, delta=1, dtype=None, name=None):
     return values
 
 
-def _of(value, dtype):
-    return isinstance(value, _core.Tensor) and value.dtype is dtype
+def _bound(value, dtype):
+    """A bound of a range as that dtype; a whole number that it cannot hold is an error."""
+    if not _core.is_tensor_like(value):
+        return convert_sizes(value, dtype)
+    value = _convert(value)
+    return as_int32(value, "a bound of tf.range") if dtype is int32 and value.dtype.is_integer else _to(value, dtype)
 
 
 def _to(value, dtype):

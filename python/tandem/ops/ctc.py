@@ -1,13 +1,9 @@
 """Connectionist temporal classification: tf.nn.ctc_loss and the decoders."""
 
 from tandem._core import convert_to_tensor, execute
-from tandem.framework.dtypes import float32, int32, int64
+from tandem.framework.dtypes import float32, int64
 from tandem.framework.sparse import SparseTensor
-
-
-def _lengths(value):
-    value = convert_to_tensor(value)
-    return value if value.dtype is int32 else execute("Cast", value, dtype=int32)
+from tandem.ops.sizes import clipped_int32
 
 
 def ctc_loss(
@@ -30,7 +26,7 @@ def ctc_loss(
     if not logits_time_major:
         logits = execute("Transpose", logits, perm=[1, 0, 2])
     loss = execute(
-        "CTCLossDense", logits, _lengths(labels), _lengths(logit_length), _lengths(label_length),
+        "CTCLossDense", logits, clipped_int32(labels), clipped_int32(logit_length), clipped_int32(label_length),
         blank_index=0 if blank_index is None else int(blank_index),
     )[0]  # fmt: skip
     return execute("Cast", loss, dtype=given) if half else loss
@@ -39,7 +35,7 @@ def ctc_loss(
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index=None):
     """The best class of each step: ([SparseTensor], -sum of their logits [batch, 1])."""
     labels, score = execute(
-        "CTCGreedyDecode", inputs, _lengths(sequence_length), merge_repeated=merge_repeated,
+        "CTCGreedyDecode", inputs, clipped_int32(sequence_length), merge_repeated=merge_repeated,
         blank_index=-1 if blank_index is None else int(blank_index),
     )  # fmt: skip
     return [_sparse(labels[0])], score
@@ -48,7 +44,7 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index
 def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1):
     """The most probable label sequences: ([SparseTensor] * top_paths, log-probabilities [batch, top_paths])."""
     labels, score = execute(
-        "CTCBeamDecode", inputs, _lengths(sequence_length), beam_width=beam_width, top_paths=top_paths
+        "CTCBeamDecode", inputs, clipped_int32(sequence_length), beam_width=beam_width, top_paths=top_paths
     )
     return [_sparse(labels[k]) for k in range(top_paths)], score
 

@@ -5,6 +5,7 @@ import math
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, uint8
 from tandem.ops.check import with_rank
+from tandem.ops.math import saturate_cast
 from tandem.ops.sizes import as_int32
 
 
@@ -67,8 +68,6 @@ def _cast(x, dtype):
 
 def convert_image_dtype(image, dtype, saturate=False, name=None):
     """The image in another dtype; values keep their part of the dtype's range."""
-    from tandem.ops.math import saturate_cast
-
     image, dtype = convert_to_tensor(image), as_dtype(dtype)
     if not (dtype.is_floating or dtype.is_integer):
         raise AttributeError("dtype must be either floating point or integer")
@@ -380,7 +379,7 @@ def _kept_ratio(batch, size):
     present = execute("Cast", execute("Shape", batch)[1:3], dtype=float32)
     factor = execute("Min", execute("Cast", size, dtype=float32) / present)
     scaled = execute("Round", present * factor)
-    return execute("Maximum", execute("Cast", scaled, dtype=int32), 1)
+    return execute("Maximum", saturate_cast(scaled, int32), 1)
 
 
 def _resize(batch, size, method, antialias):

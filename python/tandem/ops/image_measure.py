@@ -6,12 +6,13 @@ import operator
 
 import numpy as np
 
+from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.errors import InvalidArgumentError
 from tandem.ops.check import require_padding, with_rank
 from tandem.ops.image import _image, convert_image_dtype
-from tandem.ops.sizes import as_int32, made_on_host, places_of
+from tandem.ops.sizes import as_int32, clipped_int32, made_on_host, places_of
 
 
 def total_variation(images, name=None):
@@ -175,7 +176,9 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
 
     x = with_rank(convert_to_tensor(input, float32), 4, 4)
     offsets = with_rank(convert_to_tensor(offsets, float32), 2, 2)
-    height, width = (int(v) for v in size)
+    height, width = _core.to_ints(as_int32(size))
+    if height < 0 or width < 0:
+        raise InvalidArgumentError(None, None, f"extract_glimpse: size must be non-negative, got [{height}, {width}].")
     starts = []
     for axis, (window, there) in enumerate(((height, x.shape[1]), (width, x.shape[2]))):
         at = offsets[:, axis]
@@ -214,7 +217,7 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
 def crop_and_resize(image, boxes, box_indices, crop_size, method="bilinear", extrapolation_value=0.0, name=None):
     """Boxes of images, all of one size."""
     return execute(
-        "CropAndResize", image, convert_to_tensor(boxes, float32), as_int32(box_indices, "box_indices"),
+        "CropAndResize", image, convert_to_tensor(boxes, float32), clipped_int32(box_indices),
         as_int32(crop_size, "crop_size"), method=method, extrapolation_value=extrapolation_value,
     )  # fmt: skip
 
@@ -283,9 +286,14 @@ def stateless_sample_distorted_bounding_box(
     """A random box that covers enough of an object, as the seed says."""
     from tandem.ops import random
 
-    attempts = max_attempts or 100
+    attempts = 100 if max_attempts is None else int(max_attempts)
+    if attempts < 1:
+        raise InvalidArgumentError(None, None, f"max_attempts must be positive, got {attempts}.")
     words = random.stateless_uniform([_WORDS * attempts], seed, None, None, dtype="uint32")
     ratios, areas = aspect_ratio_range or (0.75, 1.33), area_range or (0.05, 1.0)
+    for given, what in ((ratios, "Aspect ratio"), (areas, "Area")):
+        if len(given) != 2:
+            raise InvalidArgumentError(None, None, f"{what} range field must specify 2 dimensions, got {given}.")
     size = convert_to_tensor(image_size)
     begin, extent, boxes = execute(
         "SampleBoxFromWords", as_int32(size, "image_size"), convert_to_tensor(bounding_boxes, float32), words,

@@ -3,7 +3,7 @@
 import math
 
 from tandem._core import convert_to_tensor, execute
-from tandem.framework.dtypes import int32
+from tandem.ops import check
 from tandem.ops.math import _band, matmul, matrix_transpose, norm
 
 
@@ -78,9 +78,22 @@ def logm(input, name=None):
     return _by_eigenvalues(input, lambda v: execute("Log", v))
 
 
+def _factors(lower_upper, perm):
+    """What lu() gave: square matrices, and for each the order of its rows."""
+    both, perm = check.with_rank(lower_upper, 2), convert_to_tensor(perm)
+    if None not in (both.shape.rank, perm.shape.rank) and both.shape.rank != perm.shape.rank + 1:
+        raise ValueError(f"`rank(lower_upper)` must equal `rank(perm) + 1`, got shapes {both.shape} and {perm.shape}.")
+    if not both.shape[-2:-1].is_compatible_with(both.shape[-1:]):
+        raise ValueError(f"`lower_upper` must be square, got shape {both.shape}.")
+    count = execute("Shape", both, out_type=perm.dtype)[-1]
+    rows = execute("Range", execute("ZerosLike", count), count, execute("OnesLike", count))
+    check.assert_equal(execute("Sort", perm), rows, message="perm must name each row of lower_upper once.")
+    return both, perm
+
+
 def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
     """The matrices that lu() took apart."""
-    both = convert_to_tensor(lower_upper)
+    both, perm = _factors(lower_upper, perm)
     lower = execute("MatrixBandPart", both, num_lower=-1, num_upper=0)
     lower = execute("MatrixSetDiagV3", lower, execute("OnesLike", both[..., 0]))
     upper = execute("MatrixBandPart", both, num_lower=0, num_upper=-1)
@@ -89,14 +102,19 @@ def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
 
 
 def _inverse(perm):
-    return execute("ArgSort", convert_to_tensor(perm, None), axis=-1)
+    return execute("ArgSort", perm, axis=-1)
 
 
 def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     """Solves systems from what lu() gave."""
-    both, rhs = convert_to_tensor(lower_upper), convert_to_tensor(rhs)
+    both, perm = _factors(lower_upper, perm)
+    rhs = check.with_rank(rhs, 2)
+    same = "`lower_upper.shape[-1]` must equal `rhs.shape[-2]`"
+    if not both.shape[-1:].is_compatible_with(rhs.shape[-2:-1]):
+        raise ValueError(f"{same}, got shapes {both.shape} and {rhs.shape}.")
+    check.assert_equal(execute("Shape", both)[-1], execute("Shape", rhs)[-2], message=f"{same}.")
     batch = both.shape.rank - 2
-    ordered = execute("GatherV2", rhs, convert_to_tensor(perm), axis=batch, batch_dims=batch)
+    ordered = execute("GatherV2", rhs, perm, axis=batch, batch_dims=batch)
     lower = execute("MatrixSetDiagV3", both, execute("OnesLike", both[..., 0]))
     half = execute("MatrixTriangularSolve", lower, ordered, lower=True)
     return execute("MatrixTriangularSolve", both, half, lower=False)
@@ -169,11 +187,15 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     values, vectors = execute("SelfAdjointEigV2", matrix)
     if select == "i":
         first, last = select_range
+        if first > last:
+            raise ValueError("Got empty index range in select_range.")
         values, vectors = values[..., first : last + 1], vectors[..., first : last + 1]
     elif select == "v":
         low, high = select_range
+        if low >= high:
+            raise ValueError("Got empty interval in select_range.")
         keep = execute("LogicalAnd", values > low, values <= high)
-        kept = execute("Cast", execute("Where", keep)[:, 0], dtype=int32)
+        kept = execute("Where", keep)[:, 0]
         values, vectors = execute("GatherV2", values, kept), execute("GatherV2", vectors, kept, axis=1)
     elif select != "a":
         raise ValueError(f"'select' must have a value in {{'a', 'i', 'v'}}, got {select}")

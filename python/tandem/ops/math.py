@@ -22,13 +22,27 @@ def saturate_cast(value, dtype, name=None):
         return value
     if value.dtype.is_complex or dtype.is_complex:
         raise TypeError("tf.saturate_cast of complex numbers is not available in Tandem.")
-    if value.dtype.is_floating and dtype.is_integer or value.dtype.max > dtype.max or value.dtype.min < dtype.min:
-        low, high = builtins.max(value.dtype.min, dtype.min), builtins.min(value.dtype.max, dtype.max)
-        if value.dtype.is_floating and dtype.is_integer:
-            # The largest float that the integer type holds.
-            high = np.nextafter(value.dtype.as_numpy_dtype(high), 0) if float(high) > dtype.max else high
-        value = execute("ClipByValue", value, convert_to_tensor(low, value.dtype), convert_to_tensor(high, value.dtype))
+    (least, most), (low, high) = _limits(value.dtype), _limits(dtype)
+    if least < low or most > high:
+        low, high = (_toward_zero(limit, value.dtype) for limit in (builtins.max(least, low), builtins.min(most, high)))
+        value = execute("ClipByValue", value, low, high)
     return execute(_Cast, value, dtype=dtype)
+
+
+def _limits(dtype):
+    """As Python's numbers, which compare exactly."""
+    kind = float if dtype.is_floating else int
+    return kind(dtype.min), kind(dtype.max)
+
+
+def _toward_zero(limit, dtype):
+    """The number of the dtype next to the limit that is not beyond it."""
+    if not dtype.is_floating:
+        return convert_to_tensor(int(limit), dtype)
+    near = dtype.as_numpy_dtype(float(limit))
+    if builtins.abs(float(near)) > builtins.abs(limit):
+        near = np.nextafter(near, dtype.as_numpy_dtype(0))
+    return convert_to_tensor(float(near), dtype)
 
 
 def round(x, name=None):
@@ -313,6 +327,8 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
 
 def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, name=None, axis=None, binary_output=False):
     """How often each small integer occurs, for all values or for each row."""
+    if weights is not None and binary_output:
+        raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
     arr = convert_to_tensor(arr)
     if axis is None:
         arr = execute("Reshape", arr, [-1])

@@ -6,7 +6,7 @@ import math
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.indexed_slices import IndexedSlices
-from tandem.ops.check import axis_of, with_rank
+from tandem.ops.check import assert_less, assert_non_negative, assert_positive, axis_of, with_rank
 from tandem.ops.sizes import as_int32, of_one_dtype
 
 
@@ -128,13 +128,21 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=int32, name
     values = convert_to_tensor(values)
     low, high = (convert_to_tensor(v, values.dtype) for v in value_range)
     scaled = execute("Cast", (values - low) / (high - low), dtype=float32)
-    bins = execute("Cast", execute("Floor", scaled * float(nbins)), dtype=int32)
-    return execute("Cast", execute("ClipByValue", bins, 0, nbins - 1), dtype=as_dtype(dtype))
+    nbins = as_int32(nbins, "nbins")
+    assert_positive(nbins, "nbins must be > 0.")
+    count = execute("Cast", nbins, dtype=float32)
+    # Clipped before they are integers: most floats are larger than any.
+    bins = execute("ClipByValue", execute("Floor", scaled * count), 0.0, count - 1.0)
+    return execute("Cast", bins, dtype=as_dtype(dtype))
 
 
 def unravel_index(indices, dims, name=None):
     """Coordinates of flat positions."""
     indices, dims = of_one_dtype(indices, dims)
+    with_rank(indices, 0, 1)
+    assert_positive(with_rank(dims, 1, 1), "Input dims must be positive.")
+    assert_non_negative(indices, "index is out of bound as with dims.")
+    assert_less(indices, execute("Prod", dims), "index is out of bound as with dims.")
     sizes = execute("Cumprod", dims, axis=0, exclusive=True, reverse=True)
     flat = execute("Reshape", indices, [1, -1])
     found = execute("FloorMod", execute("FloorDiv", flat, sizes[:, None]), dims[:, None])

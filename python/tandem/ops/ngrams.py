@@ -45,8 +45,11 @@ def _of_width(rows, width, separator):
     none = execute("ZerosLike", lengths)
     counts = execute("Maximum", lengths - (width - 1), none)
     starting = RaggedTensor.from_row_lengths(places(rows.row_starts(), counts), counts, validate=False)
-    words = [execute("GatherV2", rows.values, starting.values + i) for i in range(width)]
-    return starting.with_values(execute("StringJoin", words, separator=separator))
+    # Where there are fewer words than the width nothing starts, whatever is joined.
+    joined = execute("Minimum", execute("Size", rows.values, out_type=int64), width)
+    steps = execute("Range", convert_to_tensor(0, int64), joined, convert_to_tensor(1, int64))
+    words = execute("GatherV2", rows.values, execute("ExpandDims", starting.values, axis=-1) + steps)
+    return starting.with_values(execute("ReduceJoin", words, axis=[-1], separator=separator))
 
 
 def _padded(rows, pads, padding):

@@ -160,12 +160,10 @@ def embedding_lookup_sparse(
     if combiner not in ("mean", "sqrtn", "sum"):
         raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner}")
     if hasattr(sp_ids, "row_splits"):
-        ids, rows = sp_ids.values, execute("Cast", sp_ids.value_rowids(), dtype=int32)
+        ids, rows = sp_ids.values, sp_ids.value_rowids()
+        count = execute("Max", rows) + 1
     else:
-        ids, rows = sp_ids.values, execute("Cast", sp_ids.indices[:, 0], dtype=int32)
-    count = execute("Max", rows) + 1
-    if not hasattr(sp_ids, "row_splits"):
-        count = execute("Cast", sp_ids.dense_shape[0], dtype=int32)
+        ids, rows, count = sp_ids.values, sp_ids.indices[:, 0], sp_ids.dense_shape[0]
     found = embedding_lookup(params, ids, max_norm=max_norm)
     if sp_weights is None:
         weights = execute("OnesLike", execute("Cast", ids, dtype=found.dtype))

@@ -11,6 +11,7 @@ from tandem.framework.ragged import RaggedTensor
 from tandem.framework.ragged_operators import assert_same_rows
 from tandem.ops import check
 from tandem.ops.check import assert_equal, assert_none_equal
+from tandem.ops.sizes import of_one_dtype
 
 
 def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=int64):
@@ -92,7 +93,8 @@ def range(starts, limits=None, deltas=1, dtype=None, name=None, row_splits_dtype
         check.assert_less(execute("Abs", last - first), 2.0**63, "limit - start does not fit in 64 bits")
     check.assert_less(about, 2.0**62, "Requires ((limit - start) / delta) <= 2**62")
     about = execute("Maximum", about, execute("ZerosLike", about))
-    check.assert_less(execute("Sum", about), 2.0**62, "The total range size overflowed.")
+    most = 2.0**31 if as_dtype(row_splits_dtype) is int32 else 2.0**62
+    check.assert_less(execute("Sum", about), most, "The total range size overflowed.")
     # In 64 bits where floats would round; what is no count at all has been refused.
     if kind.is_floating:
         counts = execute("Cast", about, dtype=int64)
@@ -112,6 +114,8 @@ def stack(values, axis=0, name=None):
     if any(isinstance(v, RaggedTensor) for v in values):
         return ragged_ops.stack(values, axis)
     rank = values[0].shape.rank
+    if rank is not None and not -rank - 1 <= axis <= rank:
+        raise ValueError(f"axis = {axis} out of bounds: expected {-rank - 1} <= axis < {rank + 1}")
     if axis in (rank, -1):
         return execute("Pack", values, axis=axis)
     if rank == 1:
@@ -156,6 +160,8 @@ def row_splits_to_segment_ids(splits, name=None, out_type=None):
 def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, name=None):
     """Where the values of every row begin."""
     ids = convert_to_tensor(segment_ids)
+    if num_segments is not None:
+        ids, num_segments = of_one_dtype(ids, num_segments)
     splits = RaggedTensor.from_value_rowids(ids, ids, num_segments).row_splits
     return execute("Cast", splits, dtype=as_dtype(out_type or int64))
 
@@ -163,6 +169,10 @@ def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, nam
 def stack_dynamic_partitions(data, partitions, num_partitions, name=None):
     """The values of each partition as a row."""
     data, partitions = convert_to_tensor(data), convert_to_tensor(partitions)
+    data.shape[: partitions.shape.rank].assert_is_compatible_with(partitions.shape)
+    check.assert_non_negative(partitions, "partitions must be non-negative.")
+    check.assert_less(partitions, execute("Cast", convert_to_tensor(num_partitions), dtype=partitions.dtype),
+                      "partitions must be less than num_partitions")  # fmt: skip
     order = execute("ArgSort", execute("Reshape", partitions, [-1]), stable=True)
     ids = execute("GatherV2", execute("Reshape", partitions, [-1]), order)
     flat = execute("Reshape", data, [-1, *data.shape.as_list()[partitions.shape.rank :]])

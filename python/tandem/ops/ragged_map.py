@@ -10,6 +10,7 @@ from tandem.framework.sparse import SparseTensor, SparseTensorSpec, retain
 from tandem.framework.spec import TensorSpec
 from tandem.ops.control_flow import while_loop
 from tandem.ops.functional import of_dtype
+from tandem.ops.sizes import as_int32
 from tandem.ops.tensor_array import TensorArray
 
 
@@ -131,7 +132,7 @@ def ragged_map_fn(fn, elems, signature):
     flat = [e if isinstance(e, (RaggedTensor, SparseTensor)) else convert_to_tensor(e) for e in nest.flatten(elems)]
     if signature is None:
         signature = nest.pack_sequence_as(elems, [_like_row(e) for e in flat])
-    count = execute("Cast", _count(flat[0]), dtype="int32")
+    count = as_int32(_count(flat[0]), "the number of rows")
     kinds = [_SparseResults if isinstance(spec, SparseTensorSpec) else _Results for spec in nest.flatten(signature)]
     # Arrays that stay empty cannot tell the shape of what would have been in them.
     shapes = _shapes_made(fn, elems, flat) if _core.static_value(count) == 0 else [None] * len(kinds)

@@ -81,6 +81,8 @@ def _many(name, op, real, inverse):
         hint = float32 if real and not inverse else as_dtype("complex64")
         x = convert_to_tensor(input_tensor, None, hint)
         rank = x.shape.rank
+        if fft_length is not None and len(np.asarray(fft_length)) > rank:
+            raise ValueError(f"fft_length {fft_length} names more axes than the {rank} of the input.")
         if axes is None:
             axes = range(rank) if fft_length is None else range(rank - len(fft_length), rank)
         axes = [axis_of(a, x) for a in axes]
@@ -211,8 +213,8 @@ def overlap_and_add(signal, frame_step, name=None):
     """The sum of frames, each a step later than the one before."""
     signal = with_rank(signal, 2)
     step = int(frame_step)
-    if step < 0:
-        raise ValueError(f"frame_step must not be negative, got {step}.")
+    if step < 1:
+        raise ValueError(f"frame_step must be positive, got {step}.")
     frames, length = signal.shape[-2], signal.shape[-1]
     total = step * (frames - 1) + length
     places = places_of(frames, step, length).reshape(-1)
@@ -285,6 +287,8 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
     if n is not None:
         x = _fit_last(x, int(n))
     size = x.shape[-1]
+    if type == 1 and size == 1:
+        raise ValueError("Type-I DCT requires dimension greater than one.")
     k, m = np.arange(size)[:, None], np.arange(size)[None, :]  # position, frequency
     if type == 1:
         weights = np.where((k == 0) | (k == size - 1), 1.0, 2.0)
@@ -386,6 +390,10 @@ def linear_to_mel_weight_matrix(
 ):  # fmt: skip
     """A matrix from linear frequencies to mel bands."""
     rate = float(sample_rate)
+    if int(num_mel_bins) <= 0:
+        raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
+    if not as_dtype(dtype).is_floating:
+        raise ValueError(f"dtype must be a floating point type. Got: {dtype}")
     if lower_edge_hertz < 0.0 or lower_edge_hertz >= upper_edge_hertz or upper_edge_hertz > rate / 2:
         raise ValueError(
             f"Edges must hold 0 <= lower < upper <= sample_rate / 2, got {lower_edge_hertz} and {upper_edge_hertz}."

@@ -6,23 +6,52 @@ import functools
 import numpy as np
 
 from tandem import _core
-from tandem._core import convert_sizes, execute
+from tandem._core import convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import int32, int64
 from tandem.framework.errors import InvalidArgumentError, ResourceExhaustedError
+from tandem.ops import check
+from tandem.ops.math import saturate_cast
 
 _LEAST, _MOST = -(2**31), 2**31 - 1
 
 
 def as_int32(value, what="size"):
-    """A tensor of int32."""
+    """A tensor of int32 for sizes, and for indices that the host reads. What does not fit is an error at once where it
+    is known, else when the function runs."""
+    tensor = _integers(value)
+    if tensor.dtype is int32 or tensor.dtype.max <= _MOST:
+        return _narrowed(tensor)
+    numbers = _core.static_value(tensor)
+    if numbers is None:
+        return _asserted_int32(tensor, what)
+    if numbers.size and not (numbers.min() >= _LEAST and numbers.max() <= _MOST):
+        raise InvalidArgumentError(None, None, f"{what} {numbers.tolist()} is out of the range of int32.")
+    return _narrowed(tensor)
+
+
+def _asserted_int32(tensor, what):
+    """Nothing waits for the assertion, and 2**31 - 1 would be another size where there is memory for it. So what does
+    not fit is negative, which ops refuse before they take any."""
+    narrow = _narrowed(tensor)
+    fits = execute("Equal", execute("Cast", narrow, dtype=tensor.dtype), tensor)
+    check.Assert(fits, [f"{what} is out of the range of int32:", tensor], summarize=10)
+    return execute("SelectV2", fits, narrow, _LEAST)
+
+
+def clipped_int32(value):
+    """A tensor of int32 for indices and lengths that lie on the device and that the op holds against its inputs, none
+    of which is as large as what is clipped. So the op refuses them, and nothing waits for the values."""
+    return _narrowed(_integers(value))
+
+
+def _narrowed(tensor):
+    return tensor if tensor.dtype is int32 else saturate_cast(tensor, int32)
+
+
+def _integers(value):
     tensor = convert_sizes(value, None, int32)
-    if tensor.dtype is int32:
-        return tensor
-    if isinstance(tensor, _core.EagerTensor) and tensor.dtype.is_integer:
-        numbers = tensor.numpy()
-        if numbers.size and not (numbers.min() >= _LEAST and numbers.max() <= _MOST):
-            raise InvalidArgumentError(None, None, f"{what} {numbers.tolist()} is out of the range of int32.")
-    return execute("Cast", tensor, dtype=int32)
+    # Of other numbers this is TensorFlow's error, or what NumPy makes of them.
+    return tensor if tensor.dtype.is_integer else convert_to_tensor(value, int32)
 
 
 def of_one_dtype(*values):

@@ -1,8 +1,10 @@
 """tf.strings, where TensorFlow's function is more than one op."""
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, int64, string
+from tandem.ops import check
+from tandem.ops.sizes import clipped_int32, of_one_dtype
 
 
 def _text(value):
@@ -34,11 +36,11 @@ def reduce_join(inputs, axis=None, keepdims=False, separator="", name=None):
 
 def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=None):
     """Joins the strings of each segment."""
-    x, ids = convert_to_tensor(inputs, string), convert_to_tensor(segment_ids)
+    x, ids = convert_to_tensor(inputs, string), clipped_int32(segment_ids)
     if x.shape.rank != 1 or ids.shape.rank != 1:
         raise NotImplementedError("tf.strings.unsorted_segment_join takes vectors in Tandem.")
     count = int(num_segments)
-    parts = execute("DynamicPartition", x, execute("Cast", ids, dtype=int32), num_partitions=count)
+    parts = execute("DynamicPartition", x, ids, num_partitions=count)
     return execute("Pack", [execute("ReduceJoin", part, separator=separator) for part in parts], axis=0)
 
 
@@ -47,8 +49,12 @@ def substr(input, pos, len, unit="BYTE", name=None):
     if hasattr(input, "with_flat_values"):  # ragged
         return input.with_flat_values(substr(input.flat_values, pos, len, unit))
     x = convert_to_tensor(input, string)
-    pos = convert_to_tensor(pos)
-    len = convert_to_tensor(len, pos.dtype)
+    pos, len = of_one_dtype(pos, len)
+    if not pos.shape.is_compatible_with(len.shape):
+        raise ValueError(f"pos and len should have the same shape, got: {pos.shape} vs. {len.shape}")
+    if not (pos.shape.is_fully_defined() and len.shape.is_fully_defined()):
+        shapes = execute("Shape", pos), execute("Shape", len)
+        check.assert_equal(*shapes, message="pos and len should have the same shape.")
     shapes = [t.shape for t in (pos, len) if t.shape.rank != 0 and t.shape != x.shape]
     if shapes:
         both = execute("Shape", x)
@@ -161,7 +167,7 @@ def unicode_encode(input, output_encoding, errors="replace", replacement_char=65
     if hasattr(input, "row_splits"):
         splits = execute("Cast", input.row_splits, dtype=int64)
         return execute("UnicodeEncode", input.values, splits, **options)
-    x = convert_to_tensor(input, int32)
+    x = convert_sizes(input, int32)
     outer = execute("Shape", x)[:-1]
     flat = execute("Reshape", x, [-1])
     rows, width = int(execute("Prod", outer)) if x.shape.rank > 1 else 1, int(execute("Shape", x)[-1])
