@@ -2,7 +2,6 @@
 
 #include <deque>
 #include <exception>
-#include <thread>
 
 #include "data/worker_thread.h"
 #include "tandem/error.h"
@@ -14,34 +13,22 @@ namespace {
 // Slots are in the order of inputs. A worker takes an input, its slot and the random
 // numbers of its call under one lock, so that neither order nor numbers depend on which
 // worker is faster.
-class ParallelMap final : public Cursor {
+// The threads may outlive the reader.
+class ParallelMapWork {
  public:
-  ParallelMap(const Context& context, const Stage& input, FunctionPtr function,
-              int64_t workers, bool deterministic)
-      : Cursor(context, "ParallelMap"),
-        cancellation_(context.cancellation->child()),
+  ParallelMapWork(const Context& context, const Stage& input, FunctionPtr function,
+                  int64_t most, bool deterministic)
+      : cancellation_(context.cancellation->child()),
+        draws_(context.draws),
         input_(input.open(context.with(cancellation_))),
         function_(std::move(function)),
-        workers_(workers),
+        most_(most),
         deterministic_(deterministic),
         wake_(cancellation_, [this] { wake_all(); }) {}
-  ~ParallelMap() override {
-    cancellation_->cancel();
-    threads_.clear();  // joins
-    give_back();
-  }
 
- private:
-  struct Slot {
-    Element element;
-    Draws draws;
-    std::exception_ptr error;
-    bool done = false;
-  };
-  using SlotPtr = std::shared_ptr<Slot>;
+  void cancel() { cancellation_->cancel(); }
 
-  bool advance(Element& out) override {
-    if (threads_.empty()) start();
+  bool next(Element& out) {
     std::unique_lock lock(mutex_);
     std::deque<SlotPtr>::iterator found;
     wait_until(changed_, lock, *cancellation_, [&] {
@@ -58,22 +45,7 @@ class ParallelMap final : public Cursor {
     return true;
   }
 
-  std::deque<SlotPtr>::iterator ready() {
-    if (deterministic_) {
-      return !slots_.empty() && slots_.front()->done ? slots_.begin() : slots_.end();
-    }
-    auto slot = slots_.begin();
-    while (slot != slots_.end() && !(*slot)->done) ++slot;
-    return slot;
-  }
-
-  void start() {
-    for (int64_t i = 0; i < workers_; ++i) {
-      threads_.push_back(start_worker("data-map", [this] { work(); }));
-    }
-  }
-
-  void work() {
+  void run() {
     const InterruptScope ends = cancellation_->ends_work();
     try {
       Element given;
@@ -87,6 +59,35 @@ class ParallelMap final : public Cursor {
     } catch (const CancelledError&) {
       // The pass is being taken down.
     }
+  }
+
+  // No call begins any more. Calls that were begun and whose results nobody has read: who
+  // draws next in this pass, a repetition for one, draws what they did.
+  void give_back() {
+    const std::lock_guard lock(mutex_);
+    for (const SlotPtr& slot : slots_) {
+      if (slot->draws.empty()) continue;
+      function_->give_back(slot->draws, last_, *draws_);
+      return;
+    }
+  }
+
+ private:
+  struct Slot {
+    Element element;
+    Draws draws;
+    std::exception_ptr error;
+    bool done = false;
+  };
+  using SlotPtr = std::shared_ptr<Slot>;
+
+  std::deque<SlotPtr>::iterator ready() {
+    if (deterministic_) {
+      return !slots_.empty() && slots_.front()->done ? slots_.begin() : slots_.end();
+    }
+    auto slot = slots_.begin();
+    while (slot != slots_.end() && !(*slot)->done) ++slot;
+    return slot;
   }
 
   void compute(Slot& slot, const Element& given) {
@@ -103,7 +104,7 @@ class ParallelMap final : public Cursor {
     {
       std::unique_lock lock(mutex_);
       wait_until(room_, lock, *cancellation_, [&] {
-        return ended_ || static_cast<int64_t>(slots_.size()) < workers_;
+        return ended_ || static_cast<int64_t>(slots_.size()) < most_;
       });
       if (ended_) return nullptr;
     }
@@ -111,7 +112,8 @@ class ParallelMap final : public Cursor {
     bool more = true;
     try {
       more = input_->next(given);
-      if (more) slot->draws = function_->begin(given, *context().draws);
+      cancellation_->check();  // nobody reads on, and draws are given back
+      if (more) slot->draws = function_->begin(given, *draws_);
     } catch (...) {
       cancellation_->check();
       slot->error = std::current_exception();
@@ -127,16 +129,6 @@ class ParallelMap final : public Cursor {
     return nullptr;
   }
 
-  // The workers are gone. Calls that were begun and whose results nobody has read: who
-  // draws next in this pass, a repetition for one, draws what they did.
-  void give_back() {
-    for (const SlotPtr& slot : slots_) {
-      if (slot->draws.empty()) continue;
-      function_->give_back(slot->draws, last_, *context().draws);
-      return;
-    }
-  }
-
   void wake_all() {
     const std::lock_guard lock(mutex_);
     wake_all_locked();
@@ -147,10 +139,11 @@ class ParallelMap final : public Cursor {
   }
 
   const std::shared_ptr<Cancellation> cancellation_;
+  const std::shared_ptr<PassDraws> draws_;
   std::mutex input_mutex_;               // taken before mutex_
   const std::unique_ptr<Cursor> input_;  // used under input_mutex_
   const FunctionPtr function_;
-  const int64_t workers_;
+  const int64_t most_;  // slots
   const bool deterministic_;
 
   std::mutex mutex_;
@@ -160,7 +153,33 @@ class ParallelMap final : public Cursor {
   Draws last_;                       // guarded by mutex_: the newest call's
   bool ended_ = false;               // guarded by mutex_: the input has
   Cancellation::Registration wake_;
-  std::vector<std::jthread> threads_;
+};
+
+class ParallelMap final : public Cursor {
+ public:
+  ParallelMap(const Context& context, const Stage& input, FunctionPtr function,
+              int64_t workers, bool deterministic)
+      : Cursor(context, "ParallelMap"),
+        work_(std::make_shared<ParallelMapWork>(context, input, std::move(function),
+                                                workers, deterministic)),
+        workers_(workers) {}
+  ~ParallelMap() override {
+    work_->cancel();
+    Worker::end(threads_);
+    work_->give_back();
+  }
+
+ private:
+  bool advance(Element& out) override {
+    while (std::ssize(threads_) < workers_) {
+      threads_.emplace_back("data-map", [work = work_] { work->run(); });
+    }
+    return work_->next(out);
+  }
+
+  const std::shared_ptr<ParallelMapWork> work_;
+  const int64_t workers_;
+  std::vector<Worker> threads_;
 };
 
 }  // namespace

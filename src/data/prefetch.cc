@@ -2,8 +2,6 @@
 
 #include <deque>
 #include <exception>
-#include <optional>
-#include <thread>
 
 #include <fmt/format.h>
 
@@ -33,29 +31,20 @@ namespace {
 
 constexpr int64_t kAutoBuffer = 4;  // elements, when nobody says
 
-class Ahead final : public Cursor {
+// What the thread and its reader share; the thread may outlive the reader.
+class AheadWork {
  public:
-  Ahead(const Context& context, const Stage& input, int64_t size,
-        std::shared_ptr<Turns> turns)
-      : Cursor(context, "Prefetch"),
-        cancellation_(context.cancellation->child()),
+  AheadWork(const Context& context, const Stage& input, int64_t size,
+            std::shared_ptr<Turns> turns)
+      : cancellation_(context.cancellation->child()),
         input_(input.open(context.with(cancellation_))),
         size_(size),
         turns_(std::move(turns)),
         wake_(cancellation_, [this] { wake_all(); }) {}
-  ~Ahead() override {
-    cancellation_->cancel();
-    thread_.reset();  // joins
-  }
 
- private:
-  struct Item {
-    Element element;
-    std::exception_ptr error;
-  };
+  void cancel() { cancellation_->cancel(); }
 
-  bool advance(Element& out) override {
-    if (!thread_) thread_ = start_worker("data-prefetch", [this] { work(); });
+  bool take(Element& out) {
     std::unique_lock lock(mutex_);
     wait_until(filled_, lock, *cancellation_, [&] { return !queue_.empty() || ended_; });
     if (queue_.empty()) return false;
@@ -68,7 +57,7 @@ class Ahead final : public Cursor {
     return true;
   }
 
-  void work() {
+  void run() {
     const InterruptScope ends = cancellation_->ends_work();
     try {
       while (produce()) {
@@ -77,6 +66,12 @@ class Ahead final : public Cursor {
       // The pass is being taken down.
     }
   }
+
+ private:
+  struct Item {
+    Element element;
+    std::exception_ptr error;
+  };
 
   bool produce() {
     {
@@ -133,7 +128,29 @@ class Ahead final : public Cursor {
   std::deque<Item> queue_;  // guarded by mutex_
   bool ended_ = false;      // guarded by mutex_
   Cancellation::Registration wake_;
-  std::optional<std::jthread> thread_;
+};
+
+class Ahead final : public Cursor {
+ public:
+  Ahead(const Context& context, const Stage& input, int64_t size,
+        std::shared_ptr<Turns> turns)
+      : Cursor(context, "Prefetch"),
+        work_(std::make_shared<AheadWork>(context, input, size, std::move(turns))) {}
+  ~Ahead() override {
+    work_->cancel();
+    Worker::end(thread_);
+  }
+
+ private:
+  bool advance(Element& out) override {
+    if (thread_.empty()) {
+      thread_.emplace_back("data-prefetch", [work = work_] { work->run(); });
+    }
+    return work_->take(out);
+  }
+
+  const std::shared_ptr<AheadWork> work_;
+  std::vector<Worker> thread_;  // one, once there is something to do
 };
 
 class PrefetchStage final : public Stage {

@@ -1,15 +1,35 @@
 // Threads of pipelines: named, on the core set that pipelines claim while any of their
 // threads lives, each running kernels alone so that the team of the CPU stays with the
-// training step. Joined by whoever made them.
+// training step. Ended by whoever made them.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace tandem::data {
 
-/// `body` must not throw.
-std::jthread start_worker(const std::string& name, std::function<void()> body);
+class Worker {
+ public:
+  /// `body` must not throw. It holds what it uses, since it may be left behind.
+  Worker(const std::string& name, std::function<void()> body);
+  Worker(Worker&&) = default;
+  Worker& operator=(Worker&&) = default;
+  ~Worker() = default;
+
+  /// Waits until they have ended; their pass has been cancelled. One that is in a user's
+  /// function which does not return (a generator that waits for something) is left behind
+  /// after a while: it ends with that function.
+  static void end(std::vector<Worker>& workers);
+  /// Whether a thread that was left behind still runs.
+  static bool left_behind();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+  std::jthread thread_;
+};
 
 }  // namespace tandem::data

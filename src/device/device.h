@@ -63,6 +63,9 @@ class Device {
   virtual void synchronize();
   /// Its streams drop this error, which the user has seen elsewhere.
   void forget_error(const std::exception_ptr& error);
+  /// Ends loops that it decides itself and that are under way or come after them: nobody
+  /// will see what they make. What they should have made is spoiled.
+  virtual void end_loops() {}
   /// Finishes the work and joins the device's threads; called once, when the process
   /// exits. Memory may still be freed afterwards, work can no longer be given.
   virtual void shutdown() {}

@@ -3,10 +3,15 @@
 // Any thread.
 #pragma once
 
+#include <chrono>
+#include <span>
+
 #include "device/stream.h"
 
 namespace tandem {
 
 void wait_until_passed(const TimePoint& point);
+/// False: that took longer than `most`.
+bool pass_within(std::span<const TimePoint> points, std::chrono::nanoseconds most);
 
 }  // namespace tandem

@@ -9,6 +9,10 @@
 #include <cxxabi.h>
 #include <unistd.h>
 
+#include "data/worker_thread.h"
+#include "device/end_loops.h"
+#include "device/runtime.h"
+
 namespace tandem::python {
 
 namespace {
@@ -22,7 +26,7 @@ std::atomic<bool> g_threads_left{false};
 
 // Registered last, so that it comes before the destructors of static objects.
 void end_now(int status, void*) {
-  if (!g_threads_left.load()) return;
+  if (!g_threads_left.load() && !data::Worker::left_behind()) return;
   std::fflush(nullptr);
   _exit(status);
 }
@@ -30,6 +34,11 @@ void end_now(int status, void*) {
 // The last of Python's exit functions: threads that are not daemons have been joined.
 void prepare() {
   g_ending.store(true);
+  {
+    // Functions are destroyed soon, and wait for devices then.
+    const nb::gil_scoped_release unlocked;
+    if (Runtime::get().initialized()) end_late_loops(Runtime::get().devices());
+  }
   const PyThreadState* const own = PyThreadState_Get();
   for (PyThreadState* t = PyInterpreterState_ThreadHead(PyInterpreterState_Get()); t;
        t = PyThreadState_Next(t)) {

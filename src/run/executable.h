@@ -57,6 +57,12 @@ class Executable {
   /// The same now and whenever a call ends: another plan has taken its place.
   void retire();
 
+  // No call is under way:
+  /// Devices are not done with its calls.
+  bool has_work() const;
+  /// It keeps the memory that it has to itself, and takes no lock of other plans.
+  void leave_pool();
+
   /// Launches that one call makes on a device's compute stream: runs of steps that are
   /// captured together, copies not counted.
   int64_t launches(const std::string& device) const;
@@ -108,16 +114,17 @@ class Executable {
   Ref<Buffer> allocate_arena(const ArenaNeed& need) const;
   /// Gives a frame memory; see run/executable_memory.cc.
   [[gnu::cold]] void attach(Frame& frame);
+  void attach_now(Frame& frame);
   void detach(Frame& frame);
   void take_from_others();
   /// False: calls use some of it.
   bool give_up_memory();
+  static bool has_work(const Frame& frame);
   static void collect_ends(const Frame& frame, std::vector<TimePoint>& ends);
   void await_earlier_users(Frame& frame);
   void place_arenas(Frame& frame);
   void place_arenas(Frame& frame, const Frame& top, const std::vector<ArenaNeed>& needs,
                     std::vector<size_t>& used);
-  void leave_pool();
   [[gnu::cold]] void bind_variables(Frame& frame, const VariableLock* lock);
   void find_updates();
   void find_arena_groups();
@@ -257,7 +264,7 @@ class Executable {
   std::vector<std::vector<Patch>> parameter_patches_, result_patches_, variable_patches_;
   std::vector<Patch> arena_patches_;
   std::vector<int32_t> arena_spaces_;  // of arena_patches_
-  const std::shared_ptr<ArenaPool> pool_;
+  std::shared_ptr<ArenaPool> pool_;
   std::vector<ArenaNeed> needs_;
   bool shares_ = false;  // the memory of its frames with other plans
   std::vector<std::vector<Tensor>> constants_;  // by node and space

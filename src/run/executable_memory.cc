@@ -10,6 +10,7 @@
 #include "device/wait_until_passed.h"
 #include "plan/peak.h"
 #include "run/arena_pool.h"
+#include "run/dropped_plans.h"
 #include "run/executable_frame.h"
 #include "tensor/live_memory.h"
 
@@ -108,6 +109,17 @@ Ref<Buffer> Executable::allocate_arena(const ArenaNeed& need) const {
 
 void Executable::attach(Frame& f) {
   f.arenas.resize(needs_.size());
+  try {
+    attach_now(f);
+  } catch (const ResourceExhaustedError&) {
+    // Now without the lock of the pool.
+    dropped_plans::sweep();
+    attach_now(f);
+  }
+}
+
+void Executable::attach_now(Frame& f) {
+  const dropped_plans::Keep keep;
   std::unique_lock<std::mutex> lock;
   if (shares_) {
     lock = std::unique_lock(pool_->mutex_);
@@ -242,8 +254,11 @@ void Executable::place_arenas(Frame& f, const Frame& top,
 
 void Executable::leave_pool() {
   if (!pool_) return;
-  const std::lock_guard lock(pool_->mutex_);
-  std::erase(pool_->holders_, this);
+  {
+    const std::lock_guard lock(pool_->mutex_);
+    std::erase(pool_->holders_, this);
+  }
+  pool_ = nullptr;
 }
 
 int64_t Executable::frame_bytes(const std::string& device) const {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "device/runtime.h"
+#include "run/dropped_plans.h"
 #include "tandem/error.h"
 #include "tensor/variable_impl.h"
 
@@ -81,6 +82,7 @@ InstalledPlans::InstalledPlans(Graph source, std::vector<Device*> devices,
       devices_(std::move(devices)),
       options_(options),
       pool_(std::move(pool)) {
+  dropped_plans::sweep();
   PlanOptions first = options;
   first.wait_for_kernels = !single_ops;
   own_ = make(first);
@@ -93,6 +95,11 @@ InstalledPlans::InstalledPlans(Graph source, std::vector<Device*> devices,
     }
   }
   install_own();
+}
+
+InstalledPlans::~InstalledPlans() {
+  for (auto& plan : all_) dropped_plans::add(std::move(plan));
+  dropped_plans::add(std::move(stand_in_));
 }
 
 std::shared_ptr<const PlannedGraph> InstalledPlans::make(

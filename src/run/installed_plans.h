@@ -27,6 +27,11 @@ class InstalledPlans {
   InstalledPlans(Graph source, std::vector<Device*> devices, const PlanOptions& options,
                  std::shared_ptr<ArenaPool> pool, const Graph* single_ops = nullptr);
 
+  InstalledPlans(const InstalledPlans&) = delete;
+  InstalledPlans& operator=(const InstalledPlans&) = delete;
+  /// Does not wait for devices (run/dropped_plans.h).
+  ~InstalledPlans();
+
   /// For a call that begins now.
   Executable& current() {
     if (stands_in_.load(std::memory_order_acquire)) take_over();

@@ -1,9 +1,13 @@
 #include "tensor/buffer.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <new>
 #include <string>
+#include <vector>
 
+#include "base/interrupt.h"
 #include "device/runtime.h"
 #include "device/wait_until_passed.h"
 #include "tandem/error.h"
@@ -18,6 +22,34 @@ struct Buffer::Extra {
   std::exception_ptr error;
   std::function<void()> deleter;
 };
+
+namespace {
+
+void (*g_give_back)() = nullptr;
+
+std::array<Stream*, 3> queues(Device& device) {
+  return {&device.compute(), &device.copy_in(), &device.copy_out()};
+}
+
+// Work that is queued holds what it reads, on any device: once it is done there may be
+// room. Other devices may be busy with something else, for ever even.
+void wait_for_memory(Device& device) {
+  for (Stream* queue : queues(device)) queue->now().host_wait();
+  std::vector<TimePoint> others;
+  for (Device* other : Runtime::get().devices()) {
+    if (other == &device) continue;
+    for (Stream* queue : queues(*other)) others.push_back(queue->now());
+  }
+  constexpr int kMostTurns = 200;
+  for (int i = 0; i < kMostTurns && !pass_within(others, std::chrono::milliseconds(50));
+       ++i) {
+    poll_interrupt_now();
+  }
+}
+
+}  // namespace
+
+void Buffer::set_give_back(void (*give_back)()) { g_give_back = give_back; }
 
 Ref<Buffer> Buffer::allocate(Device& device, size_t bytes) {
   return allocate(device, bytes, device.is_host() ? nullptr : &device.compute());
@@ -41,13 +73,8 @@ Ref<Buffer> Buffer::allocate(Device& device, size_t bytes, Stream* stream) {
       throw explained(e);
     }
   }
-  // Work that is queued holds what it reads, on any device: once it is done there may be
-  // room.
-  for (Device* other : Runtime::get().devices()) {
-    for (Stream* queue : {&other->compute(), &other->copy_in(), &other->copy_out()}) {
-      queue->now().host_wait();
-    }
-  }
+  wait_for_memory(device);
+  if (g_give_back) g_give_back();
   try {
     return make();
   } catch (const ResourceExhaustedError& e) {

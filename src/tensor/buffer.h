@@ -23,6 +23,9 @@ class Buffer : public RefCounted {
   static Ref<Buffer> allocate(Device& device, size_t bytes);
   /// For a copy or another stream.
   static Ref<Buffer> allocate(Device& device, size_t bytes, Stream* stream);
+  /// Called, without locks, when a device has run out of memory and its work is over:
+  /// lets go what nobody needs.
+  static void set_give_back(void (*give_back)());
   /// Host memory that somebody else owns.
   static Ref<Buffer> foreign(Device& device, void* address, size_t bytes,
                              std::function<void()> deleter);

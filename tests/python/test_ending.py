@@ -2,6 +2,7 @@
 are about. Once, or 100 times with TANDEM_LONG_TESTS=1."""
 
 import os
+import signal
 
 import pytest
 
@@ -124,3 +125,132 @@ def test_python_code_that_never_returns(run_python):
     """
     )
     assert status == 4, err[-3000:]
+
+
+INTERRUPTED = """
+    import os, signal, sys, threading
+    import tandem as tf
+
+    entered = threading.Event()
+
+    def stuck():
+        yield 1
+        entered.set()
+        threading.Event().wait()
+
+    def interrupt():
+        entered.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=interrupt, daemon=True).start()
+    numbers = tf.data.Dataset.from_generator(stuck, output_signature=tf.TensorSpec([], tf.int32))
+"""
+
+
+@pytest.mark.parametrize("ahead", ["map(lambda x: x + 1, num_parallel_calls=2)", "prefetch(1).batch(2).prefetch(1)"])
+@pytest.mark.parametrize("loop", ["for _ in numbers: pass", "tf.function(lambda it: [next(it), next(it)])(iter(numbers))"])
+def test_an_interrupted_pass_over_a_generator_that_waits_for_ever(run_python, ahead, loop):
+    """The interrupt ends the iteration, the program goes on, and it ends with its own status."""
+    status, out, err = run_python(
+        INTERRUPTED
+        + f"""
+    numbers = numbers.{ahead}
+    try:
+        {loop}
+    except KeyboardInterrupt:
+        print("interrupted")
+    print(int(tf.reduce_sum(tf.ones([4]))), sum(int(x) for x in tf.data.Dataset.range(4).prefetch(1)))
+    sys.exit(4)
+    """
+    )
+    assert (status, out.split()) == (4, ["interrupted", "4", "6"]), err[-3000:]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "for _ in numbers: break",
+        "for _ in numbers: raise ValueError()",
+        "tf.function(lambda: numbers.take(1).reduce(0, lambda a, b: a + b))()",
+        "list(numbers.take(1))",
+        "for _ in numbers: interrupt()",
+        "soon(); numbers.reduce(0, lambda a, b: a + b)",
+        "soon(); tf.function(lambda: numbers.reduce(0, lambda a, b: a + b))()",
+        "soon(); first(numbers)",
+    ],
+)
+def test_a_pass_ends_whose_generator_never_returns(run_python, loop):
+    """Its worker is left behind, control comes back, and the program ends with its own status."""
+    status, out, err = run_python(
+        INTERRUPTED.replace("threading.Thread(target=interrupt, daemon=True).start()", "")
+        + f"""
+    @tf.function
+    def first(values):
+        for x in values:
+            if x > 1:
+                break
+
+    def soon():
+        threading.Thread(target=interrupt, daemon=True).start()
+
+    numbers = numbers.prefetch(2)
+    try:
+        {loop}
+    except (KeyboardInterrupt, ValueError):
+        pass
+    print(sum(int(x) for x in tf.data.Dataset.range(4).prefetch(1)))
+    sys.exit(4)
+    """
+    )
+    assert (status, out) == (4, "6\n"), err[-3000:]
+
+
+ENDLESS = """
+    import os, signal, sys, threading
+    import numpy as np
+    import tandem as tf
+
+    def loops():
+        def spin(x, limit):
+            while tf.reduce_sum(x) < limit:
+                x = x * 0.5
+            return x
+
+        @tf.function
+        def choose(x, limit):
+            return spin(x, limit) if limit > 8.0 else x
+
+        return [tf.function(spin), choose]
+
+    with tf.device("/GPU:0"):
+        x, near, far = tf.identity(tf.ones([8])), tf.identity(7.0), tf.identity(9.0)
+        kept, dropped = loops(), loops()
+        # Of a first call the device is waited for.
+        for f in kept + dropped:
+            f(x, near).numpy()
+        results = [f(x, far) for f in kept]
+        # A device that is busy is not waited for when functions go.
+        for f in dropped:
+            f(x, far)
+        del f, dropped
+    print("begun", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "end, wanted",
+    [
+        ("pass", 0),
+        ("sys.exit(3)", 3),
+        ("os._exit(4)", 4),
+        ("os.kill(os.getpid(), signal.SIGINT)", -signal.SIGINT),
+        ("threading.Thread(target=lambda: results[0].numpy(), daemon=True).start(); sys.exit(5)", 5),
+    ],
+    ids=["end", "sys.exit", "os._exit", "interrupt", "waiting thread"],
+)
+def test_endless_loops_on_a_gpu(run_python, end, wanted):
+    """Loops that a device decides, and that nobody will see the end of, are given up."""
+    status, out, err = run_python(f"{ENDLESS}\n    {end}\n", gpus=1)
+    assert (status, out) == (wanted, "begun\n"), err[-3000:]
+    assert "CancelledError" not in err

@@ -8,6 +8,7 @@
 #include "device/cuda/activity.h"
 #include "device/cuda/copy_team.h"
 #include "device/cuda/kernel_compiler.h"
+#include "device/end_loops.h"
 #include "device/host_source.h"
 #include "tandem/error.h"
 
@@ -196,10 +197,16 @@ void CudaDevice::synchronize() {
   }
 }
 
+void CudaDevice::end_loops() {
+  if (is_open()) loops_.end_all();
+}
+
 void CudaDevice::shutdown() {
   if (shut_ || !context_) return;
   stop_compiling();
   try {
+    Device* const self = this;
+    end_late_loops({&self, 1});
     for (CudaStream* stream : {&copy_in_, &compute_, &copy_out_}) stream->close();
   } catch (...) {
     // A lost device has nothing to finish.

@@ -40,6 +40,7 @@ class CudaDevice final : public Device {
   TimePoint copy(Stream& stream, void* to, const void* from, size_t bytes) override;
   void synchronize() override;
   void shutdown() override;
+  void end_loops() override;
 
   /// Makes the context current on this thread; opens the device the first time. Throws
   /// when the device is lost.

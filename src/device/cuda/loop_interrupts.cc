@@ -61,6 +61,13 @@ void LoopInterrupts::wait(CudaStream& stream, uint64_t sequence) {
   }
 }
 
+void LoopInterrupts::end_all() {
+  const uint64_t last = last_.load(std::memory_order_acquire);
+  if (!last) return;
+  static_cast<CudaStream&>(device_.compute()).cover(last);
+  if (under_way()) end();
+}
+
 void LoopInterrupts::end() {
   if (!device_.enter() || !stream_) return;
   driver().cuMemcpyHtoDAsync(device_.flags(), word_, sizeof(*word_), stream_);

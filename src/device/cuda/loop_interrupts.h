@@ -38,6 +38,9 @@ class LoopInterrupts {
   /// and throws what interrupted it.
   void wait(CudaStream& stream, uint64_t sequence);
 
+  /// Ends those that are under way, and that are given before the report is cleared.
+  void end_all();
+
  private:
   void end();
 

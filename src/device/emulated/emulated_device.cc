@@ -99,6 +99,8 @@ TimePoint EmulatedDevice::copy(Stream& stream, void* to, const void* from, size_
   });
 }
 
+void EmulatedDevice::end_loops() { compute_.end_loops(); }
+
 void EmulatedDevice::shutdown() {
   compute_.shutdown();
   copy_in_.shutdown();

@@ -41,6 +41,7 @@ class EmulatedDevice final : public Device {
   Team* team() override { return &team_; }
   TimePoint copy(Stream& stream, void* to, const void* from, size_t bytes) override;
   void shutdown() override;
+  void end_loops() override;
 
   const EmulatedArena& arena() const { return arena_; }
 

@@ -49,6 +49,8 @@ class EmulatedStream final : public Stream {
   /// Says that loops in its captured work are to end.
   const std::atomic<int32_t>& loops_end() const { return end_loops_; }
 
+  /// Ends loops in its captured work, also in that which comes later.
+  void end_loops() { ++end_loops_; }
   /// Takes no more work, finishes what is queued as far as it takes a second, drops the
   /// rest, and joins the thread.
   void shutdown();

@@ -34,6 +34,25 @@ TEST(Exit, AnErrorNobodyWaitedForIsToldAtTheEnd) {
       ::testing::ExitedWithCode(0), "an error that nobody waited for: .*indices.0. = 7");
 }
 
+TEST(Exit, EndlessLoopsOfADeviceAreGivenUp) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        const DeviceScope scope("/GPU:0");
+        auto spin = function([](Tensor x, Tensor limit) {
+          return while_loop(
+              [&](std::span<const Tensor> v) { return v[0] < limit; },
+              [](std::span<const Tensor> v) { return std::vector<Tensor>{v[0] * 0.5f}; },
+              {x})[0];
+        });
+        const Tensor one = identity(constant(1.f));
+        spin(one, identity(constant(0.f))).wait();
+        const Tensor never = spin(one, identity(constant(2.f)));
+        std::exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
 TEST(DeviceScopes, OnTheHeapMayGoInAnyOrder) {
   auto scope = std::make_unique<DeviceScope>("/GPU:1");
   scope = std::make_unique<DeviceScope>(

@@ -169,5 +169,56 @@ TEST(Memory, ARetiredPlanGivesItsMemoryBackWhenTheLastCallEnds) {
   EXPECT_EQ(bytes(), 0);
 }
 
+// Who lets a function go does not wait for its device; its memory goes later.
+std::unique_ptr<Function> products_on_gpu() {
+  return std::make_unique<Function>([](const std::vector<Argument>& a) {
+    const Tensor t = std::get<Tensor>(a[0].value()), u = std::get<Tensor>(a[1].value());
+    return std::vector<Tensor>{on("GPU:0", [&] { return matmul(matmul(t, u), t); })};
+  });
+}
+
+TEST(Memory, AFunctionIsDroppedWhileItsDeviceWorksForIt) {
+  Device& gpu = Runtime::get().named("GPU:0");
+  const Tensor x = filled("GPU:0", {64, 64}, 1), y = filled("CPU:0", {64, 64}, 1);
+  const auto make = products_on_gpu;
+  (*make())({x, y})[0].wait();
+  const int64_t before = used();
+  auto first = make(), second = make();
+  for (auto* f : {&first, &second}) (**f)({x, y})[0].wait();
+  EXPECT_GT(used(), before);
+  std::promise<void> gate;
+  gpu.compute().submit([&](const StreamContext&) { gate.get_future().wait(); });
+  for (auto* f : {&first, &second}) (**f)({x, y});
+  first.reset();
+  second.reset();
+  gate.set_value();
+  synchronize();
+  (*make())({x, y})[0].wait();
+  EXPECT_EQ(used(), before);
+}
+
+// Who needs memory gets that of functions which are gone, eagerly and in a call, and also
+// from calls of the same function, whose plans share a lock.
+ALONE_TEST(Memory, OfDroppedFunctionsIsThereForOthers, kSmall) {
+  Device& gpu = Runtime::get().named("GPU:0");
+  const Tensor x = filled("GPU:0", {512, 512}, 1);
+  for (const bool eager : {true, false}) {
+    auto dropped = products_on_gpu(), other = products_on_gpu();
+    (*dropped)({x, x})[0].wait();
+    std::promise<void> gate;
+    gpu.compute().submit([&](const StreamContext&) { gate.get_future().wait(); });
+    (*dropped)({x, x});
+    std::thread opener([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(600));
+      gate.set_value();
+    });
+    dropped.reset();
+    const Tensor most = filled("GPU:0", {11, 512, 512}, 1);
+    const Tensor result = eager ? filled("GPU:0", {2, 512, 512}, 3) : (*other)({x, x})[0];
+    opener.join();
+    EXPECT_EQ(floats(result)[5], eager ? 3 : 512 * 512);
+  }
+}
+
 }  // namespace
 }  // namespace tandem
