@@ -7,6 +7,7 @@
 #include <fstream>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include <cblas.h>
 #include <fmt/format.h>
@@ -91,7 +92,9 @@ const std::string& machine_name() {
 
 struct CostStore::State {
   std::mutex mutex;
-  std::unordered_map<std::string, Row> known;
+  // What this process used: of two generations the older is dropped when the younger is
+  // full. A file still has what is dropped.
+  std::unordered_map<std::string, Row> known, known_before;
   sqlite3* db = nullptr;
   sqlite3_stmt* select = nullptr;
   sqlite3_stmt* insert = nullptr;
@@ -175,13 +178,24 @@ struct CostStore::State {
   }
 
   std::optional<Row> find(const std::string& key) {
-    if (const auto found = known.find(key); found != known.end()) return found->second;
+    if (const Row* found = recall(key)) return *found;
     return read(key);
   }
 
+  const Row* recall(const std::string& key) {
+    if (const auto found = known.find(key); found != known.end()) return &found->second;
+    const auto found = known_before.find(key);
+    if (found == known_before.end()) return nullptr;
+    keep(key, Row(found->second));
+    return &known.at(key);
+  }
+
   void keep(const std::string& key, const Row& row) {
-    if (known.size() >= static_cast<size_t>(kMostRows)) known.clear();
-    known[key] = row;
+    if (known.size() >= static_cast<size_t>(kMostInMemory) / 2 && !known.contains(key)) {
+      known_before = std::exchange(known, {});
+    }
+    known.insert_or_assign(key, row);
+    known_before.erase(key);
   }
 };
 
@@ -228,16 +242,16 @@ void CostStore::put_row(const std::string& key, const Row& row) {
 
 int64_t CostStore::rows() {
   std::lock_guard lock(state_->mutex);
-  if (!state_->db) return static_cast<int64_t>(state_->known.size());
+  if (!state_->db) {
+    return static_cast<int64_t>(state_->known.size() + state_->known_before.size());
+  }
   return state_->number("SELECT COUNT(*) FROM times");
 }
 
 std::optional<double> CostStore::find(const std::string& key) {
   std::lock_guard lock(state_->mutex);
-  const auto known = state_->known.find(key);
-  // What this process has measured or used holds as long as it runs: its plans agree with
-  // each other.
-  if (known != state_->known.end()) return known->second.time.us;
+  // What this process has measured or used lately holds: its plans agree with each other.
+  if (const Row* known = state_->recall(key)) return known->time.us;
   const std::optional<Row> row = state_->read(key);
   if (!row || row->versions != versions_now() || row->cores != cores_now())
     return std::nullopt;

@@ -49,8 +49,10 @@ class CostStore {
   static constexpr int kDays = 14;
   static constexpr int kBusyHours = 1;
   static constexpr int kChecks = 4;
-  /// The rows of a file and of memory; the oldest go first.
+  /// The rows of a file; the oldest go first.
   static constexpr int kMostRows = 50'000;
+  /// The rows in memory; those not used for longest go first.
+  static constexpr int kMostInMemory = 8192;
 
   struct Row {
     MeasuredTime time;

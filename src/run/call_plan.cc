@@ -5,6 +5,7 @@
 #include <new>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "base/hash.h"
 #include "device/runtime.h"
@@ -186,25 +187,52 @@ struct ThreadCache {
   Ref<CallPlan> slots[kThreadSlots];
 };
 
+// What a plan takes, about, in KiB: an OpenMP library's primitive has code of its own.
+size_t weight_of(const CallPlan& plan) {
+  constexpr size_t kPlain = 1, kLibrary = 32;
+  return plan.kernel && plan.kernel->library_threads ? kLibrary : kPlain;
+}
+
+// Bounded by weight: programs whose shapes change endlessly lose the plans that were not
+// used for longest. Of two generations the older one is dropped when the younger is full.
 class SharedCache {
  public:
   Ref<CallPlan> find(const KeyWords& key, uint64_t hash) {
-    std::lock_guard lock(mutex_);
-    auto it = plans_.find(hash);
-    if (it == plans_.end() || !(it->second->key == key)) return nullptr;
-    return it->second;
+    std::unique_lock lock(mutex_);
+    for (Plans* plans : {&young_, &old_}) {
+      const auto it = plans->find(hash);
+      if (it == plans->end() || !(it->second->key == key)) continue;
+      Ref<CallPlan> found = it->second;
+      if (plans == &old_) {
+        old_.erase(it);
+        add(found, lock);
+      }
+      return found;
+    }
+    return nullptr;
   }
   void insert(const Ref<CallPlan>& plan) {
-    std::lock_guard lock(mutex_);
-    // Bounded: programs with endlessly changing shapes start over now and then.
-    if (plans_.size() >= kMaxPlans) plans_.clear();
-    plans_[plan->hash] = plan;
+    std::unique_lock lock(mutex_);
+    add(plan, lock);
   }
 
  private:
-  static constexpr size_t kMaxPlans = 16384;
+  using Plans = std::unordered_map<uint64_t, Ref<CallPlan>>;
+
+  void add(const Ref<CallPlan>& plan, std::unique_lock<std::mutex>& lock) {
+    Plans dropped;  // its plans end without the lock
+    if (weight_ >= kMostWeight) {
+      dropped = std::exchange(old_, std::exchange(young_, {}));
+      weight_ = 0;
+    }
+    if (young_.insert_or_assign(plan->hash, plan).second) weight_ += weight_of(*plan);
+    lock.unlock();
+  }
+
+  static constexpr size_t kMostWeight = 4096;  // of one generation
   std::mutex mutex_;
-  std::unordered_map<uint64_t, Ref<CallPlan>> plans_;
+  Plans young_, old_;
+  size_t weight_ = 0;  // of the younger
 };
 
 SharedCache& shared_cache() {

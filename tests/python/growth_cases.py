@@ -1,14 +1,18 @@
 """Programs that train for long, and whether memory grows while they do. Used by test_memory_growth.py, and a program:
 
-    python tests/python/growth_cases.py [--seed 0] [--cases 20] [--steps 500] [--soak]
+    python tests/python/growth_cases.py [--seed 0] [--cases 20] [--steps 500] [--soak] [--new NAME...]
 
 Each case is a model, a feed, an optimizer and a way to call them, chosen at random. Sizes of batches, lengths and
 numbers of distinct ids change from step to step, and all of them have been seen after the first steps. What is counted
 after 50 steps must be the same after the last one: objects of the package, bytes of the allocators of the host and of
 devices. The slope of resident memory must not be above the noise of the same run. --soak: every layer with variables.
+
+--new: programs in which nothing repeats: shapes, functions, models or datasets that were not there before. What malloc
+has given out must stay level once every cache is full.
 """
 
 import argparse
+import ctypes
 import functools
 import gc
 import random
@@ -250,15 +254,36 @@ def counts():
     return made
 
 
-def grows(samples):
-    """Whether resident memory (KiB, at equal distances) rises by more than its noise: what it moves up and down, and
-    what the system gives out at once."""
+def grows(samples, at_once):
+    """Whether memory (KiB, at equal distances) rises by more than its noise: what it moves up and down, and what is given
+    out at once."""
     samples = np.asarray(samples, dtype=float)
     quarter = max(1, len(samples) // 4)
     rise = np.median(samples[-quarter:]) - np.median(samples[:quarter])
     straight = np.polyval(np.polyfit(np.arange(len(samples)), samples, 1), np.arange(len(samples)))
-    noise = 3 * np.abs(samples - straight).max() + 2048
+    noise = 3 * np.abs(samples - straight).max() + at_once
     return rise > noise, rise, noise
+
+
+class Memory:
+    """What malloc has given out, and what is resident, while a program runs."""
+
+    AT_ONCE = {"malloc's memory": 512, "resident memory": 2048}
+
+    def __init__(self):
+        self.samples = {what: [] for what in self.AT_ONCE}
+
+    def look(self):
+        for values, now in zip(self.samples.values(), (given_out(), _resident())):
+            values.append(now)
+
+    def wrong(self, period):
+        found = []
+        for what, values in self.samples.items():
+            up, rise, noise = grows(values, self.AT_ONCE[what])
+            if up:
+                found.append(f"{what} rose by {rise:.0f} KiB in {period}, noise {noise:.0f}")
+        return found
 
 
 # Steps until every size has been seen, where data decides sizes, and a plan been made for it.
@@ -309,17 +334,16 @@ def train(one_round, steps, start=50, seen=None):
             taken.append(counts())
         return taken
 
-    before, samples = counted(), []
-    for _ in range(max(1, (steps - 50) // ROUND - 2 * _COUNTED)):
+    before, memory = counted(), Memory()
+    rounds = max(1, (steps - 50) // ROUND - 2 * _COUNTED)
+    for _ in range(rounds):
         one_round()
         if seen is not None:
             seen.clear()
-        samples.append(_resident())
+        memory.look()
     wrong = compare(before, counted())
-    if len(samples) >= 60:
-        up, rise, noise = grows(samples)
-        if up:
-            wrong.append(f"resident memory rose by {rise:.0f} KiB, noise {noise:.0f}")
+    if rounds >= 60:
+        wrong += memory.wrong(f"{rounds * ROUND} steps")
     return "; ".join(wrong)
 
 
@@ -332,6 +356,16 @@ def compare(before, after):
     most = {k: max(c[k] for c in before) for k in before[0]}
     least = {k: min(c[k] for c in after) for k in before[0]}
     return [f"{k}: {most[k]} then {least[k]}" for k in most if least[k] > most[k] + (0 if k == "objects" else _PACE)]
+
+
+# Cases that once grew.
+FIXED = {
+    "scalar ids": lambda: Case(0, scalar_ids, arrays, "adam", 1),
+    "three tables": lambda: Case(0, tables, arrays, "adam", 1),
+    "lengths": lambda: Case(0, lengths, arrays, "adam", 1),
+    "distinct ids": lambda: Case(0, distinct_ids, dataset, "adam", 1),
+    "compiled loop": lambda: Case(0, sequences, compiled_loop, "adam", 1),
+}
 
 
 def models_go():
@@ -352,6 +386,171 @@ def models_go():
 
     once()
     return "; ".join(compare(counted(), counted()))
+
+
+# ---- Programs in which every call is new: functions of the call's number
+
+
+def _sizes(least):
+    sizes = list(range(least, least + 10000))
+    random.Random(1).shuffle(sizes)
+    return sizes
+
+
+def new_shapes(long):
+    """Traces of one function, with gradients and products, for shapes of about one size in random order."""
+    weights = tf.Variable(tf.ones([16, 16]))
+
+    @tf.function
+    def step(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.relu(x @ weights))
+        weights.assign_sub(0.1 * tape.gradient(loss, weights))
+        return loss
+
+    sizes = _sizes(500)
+    return lambda i: step(tf.zeros([sizes[i], 16]))
+
+
+def new_eager_shapes(long):
+    sizes = _sizes(8)
+    kernel = tf.ones([3, 3, 3, 4])
+    return lambda i: tf.nn.conv2d(tf.zeros([1, 4, sizes[i], 3]), kernel, 1, "SAME")
+
+
+def new_sizes_in_one_trace(long):
+    """Sizes that data decides: plans of one trace."""
+    total = tf.function(lambda x: tf.reduce_sum(tf.unique(x)[0]), input_signature=[tf.TensorSpec([None], tf.int32)])
+    sizes = _sizes(500)
+    return lambda i: total(tf.range(sizes[i]))
+
+
+def new_functions(long):
+    def once(i):
+        tf.function(lambda x: tf.reduce_sum(x * 2.0 + i))(tf.zeros([4]))
+
+        def converted(x):
+            for _ in tf.range(2):
+                x = x + 1.0
+            return x * i
+
+        tf.function(converted)(tf.zeros([2]))
+
+    return once
+
+
+def new_modules(long):
+    class Module(tf.Module):
+        @tf.function
+        def __call__(self, x):
+            return x + 1.0
+
+    def once(i):
+        class Own(Module):
+            @tf.function
+            def own(self, x):
+                return x * 2.0
+
+        Own()(tf.zeros([3]))
+        Own().own(tf.zeros([3]))
+
+    return once
+
+
+def new_models(long, clear=False):
+    def once(i):
+        model = keras.Sequential([keras.Input((8,)), layers.Dense(4, activation="relu"), layers.Dense(1)])
+        model.compile("adam", "mse")
+        model.fit(np.zeros((8, 8), "float32"), np.zeros((8, 1), "float32"), batch_size=4, verbose=0)
+        if clear:
+            keras.backend.clear_session()
+
+    return once
+
+
+def new_models_and_clear_session(long):
+    return new_models(long, clear=True)
+
+
+def new_datasets(long):
+    def once(i):
+        numbers = tf.data.Dataset.range(4).map(lambda x: x + i)
+        for _ in numbers.filter(lambda x: x > 0).batch(2).prefetch(1):
+            pass
+
+    return once
+
+
+def new_strategies(long):
+    def once(i):
+        strategy = tf.distribute.MirroredStrategy()
+        with strategy.scope():
+            v = tf.Variable(1.0)
+        strategy.run(tf.function(lambda: v.assign_add(1.0)))
+
+    return once
+
+
+def new_tapes(long):
+    def once(i):
+        x = tf.Variable(tf.ones([3]), name=f"v{i}")
+        with tf.GradientTape(persistent=True) as outer:
+            with tf.GradientTape() as inner:
+                y = tf.reduce_sum(x * x)
+            gradient = inner.gradient(y, x)
+        outer.gradient(gradient, x)
+
+    return once
+
+
+# (calls until every cache is full, calls that are looked at), in short runs and in long ones. Caches of calls take
+# thousands until they are full; None: long runs alone.
+NEW = {
+    new_shapes: (None, (3000, 1500)),
+    new_eager_shapes: (None, (6000, 3000)),
+    new_sizes_in_one_trace: (None, (5000, 5000)),
+    new_functions: ((40, 160), (100, 2000)),
+    new_modules: ((40, 80), (100, 1000)),
+    new_models: ((8, 12), (20, 200)),
+    new_models_and_clear_session: ((4, 8), (20, 200)),
+    new_datasets: ((20, 100), (100, 2000)),
+    new_strategies: ((20, 60), (50, 500)),
+    new_tapes: ((100, 400), (200, 5000)),
+}
+_NEW_SAMPLES = 40
+
+
+class _MallInfo(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_size_t)
+        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+    ]
+
+
+def given_out():
+    """KiB that malloc has given out and that were not returned."""
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = _MallInfo
+    _core.synchronize()
+    gc.collect()
+    info = mallinfo2()
+    return (info.uordblks + info.hblkhd) >> 10
+
+
+def run_new(program, long):
+    """What grows while `program` is called with what it has not seen, as text; empty: nothing."""
+    if NEW[program][long] is None:
+        return ""
+    start, calls = NEW[program][long]
+    once = program(long)
+    for i in range(start):
+        once(i)
+    before, memory = counts(), Memory()
+    for i in range(calls):
+        once(start + i)
+        if i % max(1, calls // _NEW_SAMPLES) == 0:
+            memory.look()
+    return "; ".join(compare([before], [counts()]) + memory.wrong(f"{calls} calls"))
 
 
 # ---- Every layer with variables
@@ -432,6 +631,8 @@ def main():
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--soak", action="store_true")
     parser.add_argument("--fixed", action="store_true", help="the cases that once grew")
+    parser.add_argument("--new", nargs="*", metavar="NAME", help="all when none is named")
+    parser.add_argument("--long", action="store_true", help="--new with many more calls")
     given = parser.parse_args()
     found = 0
 
@@ -441,15 +642,15 @@ def main():
         print(f"{name}: {wrong or 'ok'}", flush=True)
 
     if given.fixed:
-        report("scalar ids", Case(0, scalar_ids, arrays, "adam", 1).run(given.steps))
-        report("three tables", Case(0, tables, arrays, "adam", 1).run(given.steps))
-        report("lengths", Case(0, lengths, arrays, "adam", 1).run(given.steps))
-        report("distinct ids", Case(0, distinct_ids, dataset, "adam", 1).run(given.steps))
-        report("compiled loop", Case(0, sequences, compiled_loop, "adam", 1).run(given.steps))
+        for name, case in FIXED.items():
+            report(name, case().run(given.steps))
         report("models that are gone", models_go())
     if given.soak:
         for name, wrong in soak(given.steps):
             report(name, wrong)
+    for program in NEW:
+        if given.new is not None and (not given.new or program.__name__ in given.new):
+            report(program.__name__, run_new(program, given.long))
     for seed in range(given.seed, given.seed + given.cases):
         case = Case(seed)
         report(case.name, case.run(given.steps))

@@ -21,7 +21,7 @@ LONG = os.environ.get("TANDEM_LONG_TESTS") == "1"
 def run(gpus, *options):
     result = subprocess.run(
         [sys.executable, "-W", "ignore", str(PROGRAM), *options],
-        env=environment(gpus), capture_output=True, text=True, check=False,
+        env={"TANDEM_CPU_CACHE_MB": "0", **environment(gpus)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert result.returncode == 0 and result.stdout.endswith("growth_cases: 0 findings\n"), (
         "\n".join(line for line in result.stdout.splitlines() if not line.endswith(": ok")) + result.stderr[-3000:]
@@ -30,8 +30,12 @@ def run(gpus, *options):
 
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_steps_take_no_memory(gpus):
-    cases, steps = (60, 500) if LONG else (2, 150)
-    run(gpus, "--fixed", "--seed", str(20 * gpus), "--cases", str(cases), "--steps", str(steps))
+    run(gpus, "--fixed", "--seed", str(20 * gpus), "--cases", "60" if LONG else "1", "--steps", "500")
+
+
+def test_what_is_new_replaces_what_was():
+    """Functions, models, datasets and more that are made anew and let go; sizes that do not repeat."""
+    run(1, "--cases", "0", "--new", *(["--long"] if LONG else []))
 
 
 @pytest.mark.skipif(not LONG, reason="every layer for 500 steps takes minutes: TANDEM_LONG_TESTS=1")

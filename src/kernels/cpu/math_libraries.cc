@@ -61,7 +61,18 @@ bool amx_without_tiles() {
 #endif
 }
 
+// Plans hold the primitives that they run. The library keeps the last 1,024 of a process
+// besides, with 30 to 200 KB of code each: of a function with ever new shapes, also those
+// that were only measured. The few that are left serve plans of the same signature.
+void bound_primitive_cache() {
+  if (std::getenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY")) return;
+  if (std::getenv("DNNL_PRIMITIVE_CACHE_CAPACITY")) return;
+  constexpr int kPrimitives = 128;
+  dnnl::set_primitive_cache_capacity(kPrimitives);
+}
+
 void prepare_onednn() {
+  bound_primitive_cache();
   if (std::getenv("ONEDNN_MAX_CPU_ISA") || std::getenv("DNNL_MAX_CPU_ISA")) return;
   if (amx_without_tiles()) dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_fp16);
 }

@@ -316,6 +316,19 @@ TEST_F(Rows, AreBounded) {
   EXPECT_LE(store.rows(), CostStore::kMostRows + 256);
 }
 
+TEST_F(Rows, InMemoryAreBoundedAndTheLastUsedStay) {
+  CostStore store("");
+  constexpr int kMost = CostStore::kMostInMemory;
+  for (int i = 0; i < 3 * kMost; ++i) {
+    store.put(fmt::format("c{}", i), {.us = 1.0 + i, .runs = 5});
+    ASSERT_EQ(store.find("c0"), 1.0) << i;
+    ASSERT_LE(store.rows(), kMost);
+  }
+  EXPECT_FALSE(store.find("c1"));
+  EXPECT_EQ(store.find(fmt::format("c{}", 2 * kMost + kMost / 2)),
+            1.0 + 2 * kMost + kMost / 2);
+}
+
 TEST_F(Rows, OfAFileThatOthersMayWriteAreNotUsed) {
   chmod(path.c_str(), 0666);
   CostStore store(path);
