@@ -472,8 +472,11 @@ def quietly(work):
 
 
 def left_beside(folder):
-    return [os.path.join(where, name) for where, folders, files in os.walk(folder)
-            for name in [*folders, *files] if MARK in name]  # fmt: skip
+    beside = [os.path.join(where, name) for where, folders, files in os.walk(folder)
+              for name in [*folders, *files] if MARK in name]  # fmt: skip
+    # Sources that functions are made from lie there as long as their process lives.
+    temporary = [name for name in os.listdir(tempfile.gettempdir()) if not name.startswith("__autograph_")]
+    return beside + [os.path.join(tempfile.gettempdir(), name) for name in temporary]
 
 
 def work(kind, folder, acknowledged, to, last):
@@ -543,8 +546,10 @@ def main():
     seed = int(os.environ.get("TANDEM_SEED", random.SystemRandom().randrange(2**32)))
     print(f"TANDEM_SEED={seed}", flush=True)
     random.seed(seed)
+    home = tempfile.gettempdir()
+    tempfile.tempdir = tempfile.mkdtemp(prefix="killed-temporary-")
     for name in arguments[int(at_calls) :] or WRITERS:
-        folder = tempfile.mkdtemp(prefix=f"killed-{name}-")
+        folder = tempfile.mkdtemp(prefix=f"killed-{name}-", dir=home)
         if at_calls:
             calls, kills, bad = every_call(name, WRITERS[name], folder, rounds)
             print(f"{name}: {kills} kills at {calls} calls, {bad} unloadable", flush=True)
@@ -562,6 +567,7 @@ def main():
                 acknowledged = 0
         print(f"{name}: {rounds} kills, {bad} unloadable ({time.monotonic() - begin:.1f} s)", flush=True)
         shutil.rmtree(folder)
+    shutil.rmtree(tempfile.tempdir)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import json
 import os
 import re
 import secrets
+import tempfile
+import threading
 
 from keras.src.utils.file_utils import is_remote_path
 from tandem import _core
@@ -17,6 +19,30 @@ def install_saving_lib(module):
     """For keras.src.saving.saving_lib."""
     module.save_model = _beside(module.save_model, _publish_model)
     module.save_weights_only = _beside(module.save_weights_only, _publish_weights)
+    module.get_temp_dir = _temporary_folders(module.get_temp_dir)
+
+
+_saving = threading.local()  # .into: the folder beside that a save writes into
+
+
+def _temporary_folders(make):
+    """Those of a save lie beside too, where the next save removes what a kill has left."""
+
+    def get_temp_dir():
+        into = getattr(_saving, "into", None)
+        return tempfile.mkdtemp(dir=into) if into else make()
+
+    return get_temp_dir
+
+
+@contextlib.contextmanager
+def _temporaries_in(folder):
+    before = getattr(_saving, "into", None)
+    _saving.into = folder
+    try:
+        yield
+    finally:
+        _saving.into = before
 
 
 def install_h5(module):
@@ -44,7 +70,7 @@ def _beside(save, publish, makes_folder=False):
             # The file may be written though its folder may not: as Keras does it.
             return save(self, filepath, *args, **kwargs)
         with folder:
-            with telling_names():
+            with telling_names(), _temporaries_in(folder.path):
                 result = save(self, os.path.join(folder.path, os.path.basename(path)), *args, **kwargs)
             publish(folder, os.path.basename(path), target)
         return result
