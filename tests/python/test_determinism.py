@@ -267,3 +267,20 @@ def test_calls_that_draw_run_side_by_side():
         return tf.numpy_function(wait, [tf.random.uniform([2])], tf.float32)
 
     assert len(list(D.range(6).map(draw, num_parallel_calls=2))) == 6
+
+
+def test_they_do_so_where_every_run_is_the_same(run_python):
+    status, out, err = run_python(
+        """
+        import pathlib
+        import tandem as tf
+
+        tf.config.experimental.enable_op_determinism()
+        tf.random.set_seed(1)
+        numbers = iter(tf.data.Dataset.range(100).map(lambda x: tf.random.uniform([2]), num_parallel_calls=3))
+        next(numbers)
+        tasks = pathlib.Path("/proc/self/task").iterdir()
+        print([(task / "comm").read_text() for task in tasks].count("data-map\\n"))
+        """
+    )
+    assert (status, out) == (0, "3\n"), err
