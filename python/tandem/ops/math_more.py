@@ -5,6 +5,7 @@ import math
 
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
+from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.indexed_slices import IndexedSlices
 from tandem.ops.check import assert_less, assert_non_negative, assert_positive, axis_of, with_rank
 from tandem.ops.sizes import as_int32, of_one_dtype
@@ -151,15 +152,25 @@ def unravel_index(indices, dims, name=None):
 
 def dynamic_stitch(indices, data, name=None):
     """The rows of several tensors at the places that their indices say; later ones win."""
+    indices, data = list(indices), list(data)
+    if len(indices) != len(data):
+        raise ValueError(f"dynamic_stitch: 'data' has {len(data)} tensors, 'indices' {len(indices)}; give one for each.")
+    if not indices:
+        raise ValueError("dynamic_stitch: 'indices' must have one tensor at least.")
     flat = [execute("Reshape", as_int32(i, "indices"), [-1]) for i in indices]
     places = execute("ConcatV2", flat, axis=0) if len(flat) > 1 else flat[0]
     rows = []
     for index, value in zip(indices, data):
         index, value = convert_to_tensor(index), convert_to_tensor(value)
+        if not value.shape[: index.shape.rank].is_compatible_with(index.shape):
+            raise InvalidArgumentError(
+                None, None, f"dynamic_stitch: data of shape {value.shape} does not start with indices' {index.shape}."
+            )
         inner = value.shape.as_list()[index.shape.rank :]
         rows.append(execute("Reshape", value, [-1, *inner]))
     rows = execute("ConcatV2", rows, axis=0) if len(rows) > 1 else rows[0]
-    count = execute("Max", places) + 1
+    assert_non_negative(places, "dynamic_stitch: indices must not be negative.")
+    count = execute("Maximum", execute("Max", places), -1) + 1  # of no indices: none
     shape = execute("ConcatV2", [execute("Reshape", count, [1]), execute("Shape", rows)[1:]], axis=0)
     base = execute("Fill", shape, convert_to_tensor("" if rows.dtype.name == "string" else 0, rows.dtype))
     return execute("TensorScatterUpdate", base, places[:, None], rows)

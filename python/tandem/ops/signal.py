@@ -287,6 +287,8 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
     if n is not None:
         x = _fit_last(x, int(n))
     size = x.shape[-1]
+    if size == 0:
+        return execute("Identity", x)
     if type == 1 and size == 1:
         raise ValueError("Type-I DCT requires dimension greater than one.")
     k, m = np.arange(size)[:, None], np.arange(size)[None, :]  # position, frequency
