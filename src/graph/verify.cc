@@ -116,6 +116,11 @@ class Verifier {
 
   void check_chooser() const {
     require(!node().inputs.empty() && node().inputs[0].defined(), "has no predicate");
+    require(is_one(graph_.info(node().inputs[0])), "predicate is no scalar");
+  }
+
+  static bool is_one(const ValueInfo& info) {
+    return info.shape.compatible_with(Shape{});
   }
 
   void check_op() const {
@@ -158,8 +163,7 @@ class Verifier {
                         a.shape.debug_str(), dtype_name(b.dtype), b.shape.debug_str()));
   }
 
-  // `shapes`: a branch that is not taken may not fit the operands.
-  void check_parameters(const Graph& sub, bool shapes) const {
+  void check_parameters(const Graph& sub) const {
     Verifier(sub, true).run();
     const auto operands = operands_of(node());
     require(sub.parameters().size() == operands.size(),
@@ -172,14 +176,14 @@ class Verifier {
       require(
           p.dtype == o.dtype && p.state == o.state,
           fmt::format("operand {} has another dtype than {}'s parameter", i, sub.name()));
-      if (shapes) agree(p, o, fmt::format("operand {}", i));
+      agree(p, o, fmt::format("operand {}", i));
     }
   }
 
   void check_branches() const {
     const Node& n = node();
     for (const GraphPtr& g : n.subgraphs) {
-      check_parameters(*g, false);
+      check_parameters(*g);
       require(g->results().size() == n.outputs.size(),
               fmt::format("{} has {} results for {} outputs", g->name(),
                           g->results().size(), n.outputs.size()));
@@ -224,10 +228,11 @@ class Verifier {
     const auto carried = static_cast<size_t>(n.carried);
     require(carried <= n.inputs.size() && n.outputs.size() == carried,
             "outputs are not what is carried");
-    for (const GraphPtr& g : n.subgraphs) check_parameters(*g, true);
+    for (const GraphPtr& g : n.subgraphs) check_parameters(*g);
     const Graph &condition = *n.subgraphs[0], &body = *n.subgraphs[1];
     require(condition.results().size() == 1 && condition.results()[0].defined() &&
-                condition.info(condition.results()[0]).dtype == DType::kBool,
+                condition.info(condition.results()[0]).dtype == DType::kBool &&
+                is_one(condition.info(condition.results()[0])),
             "the condition does not give one bool");
     require(body.results().size() == carried, "the body does not give what is carried");
     for (size_t i = 0; i < carried; ++i) {

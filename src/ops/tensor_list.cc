@@ -25,6 +25,11 @@ const std::vector<TypeVar> kTypes = {
 
 void add_list(InferContext& c) { c.add_output(DType::kVariant, Shape{}); }
 void infer_list(InferContext& c) { add_list(c); }
+template <int kSize>
+void infer_sized(InferContext& c) {
+  c.rank(kSize, 0);
+  add_list(c);
+}
 
 bool is_given(const InferContext& c, int i) {
   return i < c.num_inputs() && c.dtype(i) != DType::kInvalid;
@@ -270,7 +275,7 @@ void register_tensor_list_ops(OpTable& table) {
       list_op("EmptyTensorList", "A list without elements.", {}, infer_list))));
   table.add(without_gradient(with_attrs<A>(list_op(
       "TensorListReserve", "A list of elements that are not set: they read as zeros.",
-      {size}, infer_list))));
+      {size}, infer_sized<0>))));
   table.add(with_gradient(
       may_fail(list_op("TensorListPushBack", "The list with one more element.",
                        {kList, {.name = "item", .optional = true}}, infer_list)),
@@ -338,7 +343,7 @@ void register_tensor_list_ops(OpTable& table) {
   table.add(with_gradient(
       may_fail(list_op("TensorListResize",
                        "The list cut, or continued by elements that are not set.",
-                       {kList, size}, infer_list)),
+                       {kList, size}, infer_sized<1>)),
       grad_resize, 1, 0));
   table.add(with_gradient(
       may_fail(list_op("TensorListAdd", "The sums of the elements of two lists.",

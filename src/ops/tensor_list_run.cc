@@ -1,5 +1,6 @@
 // What the list ops do, on tensors of any device.
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -23,8 +24,6 @@ Shape given_shape(Inputs in, size_t i) {
   if (in[i].rank() == 0) return Shape::unknown();  // -1: nothing is known
   return Shape(std::span<const int64_t>(dims.data(), dims.size()));
 }
-
-int64_t scalar_of(const Tensor& t, const char* what) { return host_ints(t, what)[0]; }
 
 std::vector<int64_t> all_ints(const Tensor& t) {
   const Tensor host = t.to_host();
@@ -63,13 +62,13 @@ void check_index(const char* op, const char* doing, const TensorList& list, int6
                   list.size()));
 }
 
-// More than a list can hold: an index that is no index.
-void check_length(const char* op, int64_t length) {
-  constexpr int64_t kMost = int64_t{1} << 27;
-  if (length <= kMost) return;
+// More than a list can hold: an index that is no index. `most`: of elements that are
+// there.
+void check_length(const char* op, int64_t length, int64_t most = int64_t{1} << 27) {
+  if (length <= most) return;
   throw ResourceExhaustedError(
       fmt::format("{}: a list of {} elements is asked for; at most {} are supported", op,
-                  length, kMost));
+                  length, most));
 }
 
 // Elements that are not set read as zeros, in the shape that is known of all elements.
@@ -110,7 +109,7 @@ Outputs run_empty(AttrsRef attrs, Inputs) {
 }
 Outputs run_reserve(AttrsRef attrs, Inputs in) {
   const auto& a = attrs.as<TensorListAttrs>();
-  const int64_t n = scalar_of(in[0], "num_elements");
+  const int64_t n = host_int(in[0], "num_elements");
   if (n < 0) {
     throw InvalidArgumentError(fmt::format(
         "TensorListReserve: The num_elements to reserve must be a non negative number, "
@@ -144,7 +143,7 @@ Outputs run_pop(AttrsRef attrs, Inputs in) {
 }
 Outputs run_set(AttrsRef attrs, Inputs in) {
   const TensorList& list = list_of(in[0]);
-  const int64_t i = scalar_of(in[1], "index");
+  const int64_t i = host_int(in[1], "index");
   check_item("TensorListSetItem", list, in[2]);
   if (attrs.as<TensorListSetAttrs>().resize_if_index_out_of_bounds && i >= list.size()) {
     check_length("TensorListSetItem", i);
@@ -157,7 +156,7 @@ Outputs run_set(AttrsRef attrs, Inputs in) {
 Outputs run_get(AttrsRef attrs, Inputs in) {
   const auto& a = attrs.as<TensorListAttrs>();
   const TensorList& list = list_of(in[0]);
-  const int64_t i = scalar_of(in[1], "index");
+  const int64_t i = host_int(in[1], "index");
   check_dtype("TensorListGetItem", list, a.element_dtype);
   check_index("TensorListGetItem", "access", list, i);
   const Shape shape = a.known_shape.merged_with(given_shape(in, 2));
@@ -196,6 +195,7 @@ Outputs run_stack(AttrsRef attrs, Inputs in) {
   return {zeros(none, a.element_dtype)};
 }
 Outputs run_from_tensor(AttrsRef, Inputs in) {
+  check_length("TensorListFromTensor", in[0].dim(0), std::numeric_limits<int32_t>::max());
   const Tensor t = identity(in[0]);  // where ops run now
   if (t.impl()->device == &Runtime::get().cpu() && t.dtype() != DType::kString &&
       t.dtype() != DType::kVariant) {
@@ -241,15 +241,22 @@ Outputs run_split(AttrsRef, Inputs in) {
       throw InvalidArgumentError(fmt::format(
           "TensorListSplit: Invalid value in lengths: {}. Lengths are not negative.", n));
     }
+    if (n > t.dim(0) - sum) {
+      throw InvalidArgumentError(fmt::format(
+          "TensorListSplit: Attempted to slice {} rows at {} from tensor with "
+          "length {}. The lengths must add up to it.",
+          n, sum, t.dim(0)));
+    }
     sizes.push_back(n);
     sum += n;
   }
   if (sum != t.dim(0)) {
-    throw InvalidArgumentError(
-        fmt::format("TensorListSplit: Attempted to slice [0, {}) from tensor with length "
-                    "{}. The lengths must add up to it.",
-                    sum, t.dim(0)));
+    throw InvalidArgumentError(fmt::format(
+        "TensorListSplit: the lengths add up to {} where the tensor has length {}. They "
+        "must add up to it.",
+        sum, t.dim(0)));
   }
+  check_length("TensorListSplit", static_cast<int64_t>(sizes.size()));
   Shape element = t.shape();
   element.set(0, kUnknownDim);
   return {make_list_tensor(TensorList(
@@ -311,7 +318,7 @@ Outputs run_scatter_into(AttrsRef attrs, Inputs in) {
       scatter(list_of(in[0]), in[1], in[2], a.accumulate, !a.accumulate))};
 }
 Outputs run_resize(AttrsRef, Inputs in) {
-  const int64_t n = scalar_of(in[1], "size");
+  const int64_t n = host_int(in[1], "size");
   if (n < 0) {
     throw InvalidArgumentError(
         fmt::format("TensorListResize: TensorListSlice expects size to be non-negative. "

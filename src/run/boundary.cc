@@ -28,11 +28,7 @@ bool is_absent(const Node& n, const std::vector<Tensor>& inputs) {
   return false;
 }
 
-bool truth(const Tensor& t) {
-  const Tensor host = t.to_host();
-  if (host.dtype() == DType::kBool) return *static_cast<const bool*>(host.host_data());
-  return host_ints(host, "predicate")[0] != 0;
-}
+bool truth(const Tensor& t) { return host_int(t, "The predicate") != 0; }
 }  // namespace
 
 Boundary::Boundary(Graph graph, const GraphFunctionOptions& options)
@@ -117,7 +113,7 @@ std::vector<Tensor> Boundary::run_control_flow(int32_t node,
     size_t branch = 0;
     if (n.kind == Node::Kind::kIf) branch = truth(inputs[0]) ? 0 : 1;
     if (n.kind == Node::Kind::kCase) {
-      const int64_t asked = host_ints(inputs[0], "branch index")[0];
+      const int64_t asked = host_int(inputs[0], "branch_index");
       const auto last = static_cast<int64_t>(functions.size()) - 1;
       branch = static_cast<size_t>(asked < 0 || asked > last ? last : asked);
     }

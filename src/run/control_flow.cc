@@ -210,7 +210,7 @@ std::vector<Tensor> switch_case(const Tensor& index,
                     "Cast it.",
                     dtype_name(index.dtype())));
   }
-  if (index.shape().is_known() && index.shape().rank() != 0) {
+  if (index.shape().has_rank() && index.shape().rank() != 0) {
     throw ValueError(
         fmt::format("switch_case: branch_index must be a scalar, but its shape is {}",
                     index.shape().str()));

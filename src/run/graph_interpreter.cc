@@ -61,20 +61,13 @@ Values run_op(const Node& n, const Values& inputs) {
   return outputs;
 }
 
-bool truth(const Value& v, const Node& n) {
-  if (v.tensor.dtype() != DType::kBool || v.tensor.num_elements() != 1) {
-    throw InvalidArgumentError(fmt::format(
-        "{}: the condition must be one bool, got {} of shape {}. Reduce it first.",
-        n.name, dtype_name(v.tensor.dtype()), v.tensor.shape().str()));
-  }
-  return v.tensor.item<bool>();
-}
+bool truth(const Value& v) { return host_int(v.tensor, "The predicate") != 0; }
 
 Values run_while(const Node& n, Values operands) {
   const auto carried = static_cast<size_t>(n.carried);
   for (int64_t turn = 0; n.max_iterations < 0 || turn < n.max_iterations; ++turn) {
     poll_interrupt();
-    if (!truth(run_graph(*n.subgraphs[0], operands, false).at(0), n)) break;
+    if (!truth(run_graph(*n.subgraphs[0], operands, false).at(0))) break;
     Values next = run_graph(*n.subgraphs[1], operands, false);
     for (size_t i = 0; i < carried; ++i) operands[i] = std::move(next.at(i));
   }
@@ -98,9 +91,9 @@ Values run_node(const Node& n, Values inputs) {
     case Node::Kind::kCase: {
       size_t branch = 0;
       if (n.kind == Node::Kind::kIf) {
-        branch = truth(inputs[0], n) ? 0 : 1;
+        branch = truth(inputs[0]) ? 0 : 1;
       } else {
-        const int64_t index = host_ints(inputs[0].tensor, "Case: index")[0];
+        const int64_t index = host_int(inputs[0].tensor, "branch_index");
         const auto count = static_cast<int64_t>(n.subgraphs.size());
         branch = static_cast<size_t>(index < 0 || index >= count ? count - 1 : index);
       }

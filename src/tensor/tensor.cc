@@ -224,6 +224,15 @@ Ints host_ints(const Tensor& tensor, std::string_view what) {
   return read_ints(impl.dtype, host.host_data(), impl.shape.num_elements());
 }
 
+int64_t host_int(const Tensor& tensor, std::string_view what) {
+  if (concrete(tensor, "host_int").shape.num_elements() != 1) {
+    throw InvalidArgumentError(fmt::format("{} must be a scalar, but its shape is {}",
+                                           what, tensor.shape().str()));
+  }
+  return tensor.dtype() == DType::kBool ? tensor.item<bool>()
+                                        : host_ints(tensor, what)[0];
+}
+
 DType Tensor::dtype() const { return impl() ? impl()->dtype : DType::kInvalid; }
 
 const Shape& Tensor::shape() const {

@@ -88,4 +88,8 @@ PartialValue read_ints(DType dtype, const void* data, int64_t n);
 /// copies when they are only on a device. `what` names the tensor in errors.
 Ints host_ints(const Tensor& tensor, std::string_view what);
 
+/// The one element of an integer or bool tensor; InvalidArgumentError when it has none or
+/// several. Every operand that is taken for a scalar is read by this.
+int64_t host_int(const Tensor& tensor, std::string_view what);
+
 }  // namespace tandem

@@ -200,3 +200,222 @@ def test_forward_mode():
     assert accumulator.jvp(tf.constant(1.0)) is None
     zero = accumulator.jvp(tf.constant(1.0), unconnected_gradients=tf.UnconnectedGradients.ZERO)
     assert float(zero) == 0
+
+
+# ---- Branches that do not fit
+
+WIDE = 1000
+
+
+def misfits(claimed):
+    """Programs whose second branch works on what set_shape says of x, with NumPy's answer to each."""
+    row = np.arange(float(claimed), dtype=np.float32)
+    k = tf.constant(row)
+
+    def lying(x):
+        y = x * 2.0
+        y.set_shape([claimed])
+        return y
+
+    def nested(p, x):
+        y = lying(x)
+        inner = tf.function(lambda: y * k)
+        return tf.cond(p, lambda: tf.reduce_sum(inner()), lambda: 0.0)
+
+    def turning(p, x):
+        y = lying(x)
+
+        def body(i, total):
+            return i + 1, total + tf.cond(p, lambda: tf.reduce_sum(y * k), lambda: 1.0)
+
+        return tf.while_loop(lambda i, _: i < 3, body, (0, 0.0))[1]
+
+    def assigning(p, x):
+        y = lying(x)
+        v.assign(0.0)
+        tf.cond(p, lambda: v.assign(tf.reduce_sum(y * k)), lambda: v.assign(1.0))
+        return v.read_value()
+
+    def own(p, x):
+        y = lying(x)
+
+        @tf.custom_gradient
+        def times(z):
+            return z * k, lambda up: up * k
+
+        return tf.cond(p, lambda: tf.reduce_sum(times(y)), lambda: 0.0)
+
+    v = tf.Variable(0.0)
+    return {
+        "cond": (lambda p, x: tf.reduce_sum(tf.cond(p, lambda: lying(x) * k + 1.0, lambda: tf.zeros([claimed]))), 0.0),
+        "switch_case": (
+            lambda p, x: tf.switch_case(tf.cast(p, tf.int32), [lambda: 0.0, lambda: tf.reduce_sum(lying(x) * k)]),
+            0.0,
+        ),
+        "captured": (lambda p, x: (lambda y: tf.cond(p, lambda: tf.reduce_sum(y * k), lambda: 0.0))(lying(x)), 0.0),
+        "function": (nested, 0.0),
+        "while": (turning, 3.0),
+        "assign": (assigning, 1.0),
+        "custom gradient": (own, 0.0),
+    }
+
+
+@pytest.mark.parametrize("name", misfits(WIDE))
+def test_a_branch_that_does_not_fit_fails_when_it_is_taken(name):
+    program, untaken = misfits(WIDE)[name]
+    signature = [tf.TensorSpec([], tf.bool), tf.TensorSpec([None], tf.float32)]
+    f = tf.function(program, input_signature=signature)
+    small = tf.ones([2])
+    for _ in range(2):
+        assert float(f(tf.constant(False), small)) == untaken
+        with pytest.raises(tf.errors.InvalidArgumentError, match="[Ii]ncompatible shapes|not fit"):
+            f(tf.constant(True), small)
+    assert np.isfinite(float(f(tf.constant(True), tf.ones([WIDE]))))
+
+
+def test_a_branch_that_does_not_fit_on_a_device(run_python):
+    code = """
+        import tandem as tf
+        k = tf.range(1000.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.float32), tf.TensorSpec([None], tf.float32)])
+        def f(p, x):
+            y = x * 2.0
+            y.set_shape([1000])
+            return tf.cond(tf.tanh(p) > 0.0, lambda: y * k + 1.0, lambda: tf.zeros([1000]))
+
+        with tf.device("GPU:0"):
+            for _ in range(3):
+                assert float(tf.reduce_sum(f(-1.0, tf.ones([2])))) == 0
+                try:
+                    f(1.0, tf.ones([2])).numpy()
+                except tf.errors.InvalidArgumentError as e:
+                    assert "[2] vs. [1000]" in str(e), e
+                else:
+                    raise AssertionError("no error")
+            assert float(f(1.0, tf.ones([1000]))[3]) == 7
+    """
+    for conditional in "01":
+        status, _, errors = run_python(code, gpus=2, env={"TANDEM_CONDITIONAL_NODES": conditional})
+        assert status == 0, errors
+
+
+def random_program(rng, depth=0):
+    """A function of (tensors, flags): the same in Tandem, traced with shapes that are claimed, and in NumPy."""
+    kind = rng.choice(["leaf", "add", "times", "cond", "while", "function"] if depth < 4 else ["leaf"])
+    if kind == "leaf":
+        i = rng.integers(3)
+        return lambda t, flags, lie: lie(t[i])
+    a, b = random_program(rng, depth + 1), random_program(rng, depth + 1)
+    if kind == "add":
+        return lambda t, flags, lie: a(t, flags, lie) + b(t, flags, lie)
+    if kind == "times":
+        return lambda t, flags, lie: lie(a(t, flags, lie) * 0.5)
+    if kind == "cond":
+        i = rng.integers(2)
+
+        def chosen(t, flags, lie):
+            if isinstance(flags[i], bool):
+                return (a if flags[i] else b)(t, flags, lie)
+            return tf.cond(flags[i], lambda: a(t, flags, lie), lambda: b(t, flags, lie))
+
+        return chosen
+    if kind == "function":
+        return lambda t, flags, lie: (
+            a(t, flags, lie) if isinstance(flags[0], bool) else tf.function(lambda: a(t, flags, lie))()
+        )
+    turns = int(rng.integers(3))
+
+    def loop(t, flags, lie):
+        if isinstance(flags[0], bool):
+            total = a(t, flags, lie)
+            for _ in range(turns):
+                total = total + b(t, flags, lie)
+            return total
+        start = a(t, flags, lie)
+        limit = tf.cast(tf.reduce_sum(t[3]), tf.int32) + turns
+        shapes = (tf.TensorShape([]), tf.TensorShape([None]))
+        return tf.while_loop(lambda i, _: i < limit, lambda i, c: (i + 1, c + b(t, flags, lie)), (0, start), shapes)[1]
+
+    return loop
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs_with_shapes_that_are_not_so(seed):
+    """What comes out is what NumPy computes from the shapes that the tensors have, or TensorFlow's error."""
+    rng = np.random.default_rng(seed)
+    program = random_program(rng)
+    claimed = int(rng.choice([4, 5000]))
+
+    def lie(x):
+        if rng.random() < 0.4:
+            x = x + 0.0
+            try:
+                x.set_shape([claimed])
+            except ValueError:  # it is known better
+                pass
+        return x
+
+    signature = [tf.TensorSpec([None], tf.float32)] * 3 + [tf.TensorSpec([], tf.bool)] * 2 + [tf.TensorSpec([0])]
+    traced = tf.function(lambda a, b, c, p, q, z: program([a, b, c, z], [p, q], lie), input_signature=signature)
+    for _ in range(6):
+        sizes = rng.choice([1, 2, claimed], 3)
+        tensors = [rng.random(n, np.float32) for n in sizes]
+        flags = [bool(f) for f in rng.integers(0, 2, 2)]
+        try:
+            want = program([*tensors, None], flags, lambda x: x)
+        except ValueError:
+            want = None
+        try:
+            got = traced(*map(tf.constant, tensors), *map(tf.constant, flags), tf.zeros([0])).numpy()
+        except (tf.errors.InvalidArgumentError, ValueError):
+            continue  # a claim that was wrong, or shapes that do not go together
+        assert want is not None
+        np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("index", [[], [0], [1, 0, 1], [[]]])
+def test_an_index_or_predicate_that_is_no_scalar(index):
+    def choose(i, s):
+        return tf.switch_case(tf.reshape(i, s), [lambda: 1.0, lambda: 2.0])
+
+    index = tf.constant(index, tf.int32)
+    sizes = tf.shape(index)
+    anything = [tf.TensorSpec(None, tf.int32), tf.TensorSpec([None], tf.int32)]
+    found = tf.function(lambda i, s: choose(i, tf.boolean_mask(s, s >= 0)), input_signature=anything)
+    for f in (tf.function(choose, input_signature=anything), found):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="branch_index must be a scalar"):
+            f(index, sizes)
+        assert float(f(tf.constant([1]), tf.constant([], tf.int32))) == 2
+    rank = tf.TensorSpec([None] * index.shape.rank, tf.int32)
+    with pytest.raises(ValueError, match="branch_index must be a scalar"):
+        tf.function(lambda i: tf.switch_case(i, [lambda: 1.0]), input_signature=[rank])(index)
+
+
+def test_lists_of_sizes_that_are_none():
+    raw = tf.raw_ops
+    empty = raw.EmptyTensorList(element_dtype=tf.float32)
+    rows = tf.zeros([2, 3])
+
+    def reserve(n):
+        return raw.TensorListReserve(size=n, element_dtype=tf.float32)
+
+    def resize(n):
+        return raw.TensorListResize(input_handle=empty, size=n)
+
+    def split(n):
+        return raw.TensorListSplit(tensor=rows, lengths=n)
+
+    calls = [
+        (reserve, "[Rr]ank|scalar", tf.zeros([0], tf.int32)),
+        (reserve, "[Rr]ank|scalar", tf.zeros([2, 2], tf.int32)),
+        (resize, "[Rr]ank|scalar", tf.zeros([0], tf.int32)),
+        (split, "add up", tf.constant([2**62] * 4 + [2], tf.int64)),
+        (split, "add up", tf.constant([1], tf.int64)),
+    ]
+    for call, words, n in calls:
+        for f in (call, tf.function(call), tf.function(call, input_signature=[tf.TensorSpec(None, n.dtype)])):
+            with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=words):
+                f(n)
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="list of 1099511627776 elements"):
+        raw.TensorListFromTensor(tensor=tf.zeros([1 << 40, 0]))

@@ -5,14 +5,18 @@
 // becomes unknown, until nothing changes any more. Every round makes at least one
 // dimension or element unknown, so the rounds end.
 //
-// A branch that does not fit the shapes (it may be guarded by a condition on them) keeps
-// its traced form: its error belongs to the call that takes it.
+// A branch that does not fit the shapes (it may be guarded by a condition on them)
+// becomes one that fails when it is taken. No graph that runs has parameters of other
+// shapes than its operands.
 #include <fmt/format.h>
 
+#include "graph/passes/common.h"
 #include "graph/passes/passes.h"
 #include "graph/rewriter.h"
 #include "graph/states.h"
+#include "op/emitter.h"
 #include "tandem/error.h"
+#include "tandem/print.h"
 #include "tensor/variable_impl.h"
 
 namespace tandem {
@@ -20,6 +24,48 @@ namespace tandem {
 namespace {
 
 using Infos = std::vector<ValueInfo>;
+
+// What is done where a branch does not fit its operands: `why`, as an error. States stay
+// what they are; other results are absent.
+Graph failing(const Graph& branch, const Node& owner, const Infos& operands,
+              const std::string& why) {
+  static const OpHandle assertion("Assert");
+  Graph made(branch.name());
+  std::vector<std::pair<uint64_t, ValueRef>> states;  // by handle
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Node& p = branch.node(branch.parameters()[i]);
+    const bool state = p.outputs[0].state;
+    const ValueRef v =
+        state ? made.add_state_parameter(p.constant)
+              : made.add_parameter(operands[i].dtype, operands[i].shape, p.name);
+    made.info(v) = operands[i];
+    made.info(v).data = nullptr;
+    if (state) states.emplace_back(p.constant.impl()->id, v);
+  }
+  const ValueRef never = made.add_constant(host_scalar(DType::kBool, 0));
+  const ValueRef text = made.add_constant(constant(fmt::format(
+      "{} of {} does not fit its operands: {}", branch.name(), owner.name, why)));
+  const int32_t failure =
+      made.add_op(assertion, attrs_ref(AssertAttrs{}), {never, text}, "misfit");
+  made.node(failure).location = owner.location;
+  for (ValueRef v : branch.results()) {
+    ValueRef result;
+    if (v.defined() && branch.info(v).state) {
+      const uint64_t id = variable_handle(branch, v).impl()->id;
+      for (const auto& [handle, state] : states) {
+        if (handle == id) result = state;
+      }
+    }
+    made.results().push_back(result);
+  }
+  return made;
+}
+
+void require_scalar(const ValueInfo& info, const Node& n, const char* what) {
+  if (info.shape.compatible_with(Shape{})) return;
+  throw InvalidArgumentError(fmt::format("{}: {} must be a scalar, but its shape is {}",
+                                         n.name, what, info.shape.str()));
+}
 
 class Specializer {
  public:
@@ -91,7 +137,8 @@ class Specializer {
     int64_t value = kUnknownValue;
     if (chooser.has_value && chooser.value.size() == 1) {
       value = chooser.value[0];
-    } else if (chooser.data && chooser.dtype == DType::kBool) {
+    } else if (chooser.data && chooser.dtype == DType::kBool &&
+               chooser.shape.rank() == 0) {
       value = *static_cast<const bool*>(chooser.data);
     }
     if (value == kUnknownValue) return -1;
@@ -102,6 +149,9 @@ class Specializer {
 
   Infos branches(const Node& n, const ValueInfo& chooser, const Infos& operands,
                  std::vector<GraphPtr>& subgraphs) {
+    if (n.kind != Node::Kind::kCall) {
+      require_scalar(chooser, n, n.kind == Node::Kind::kIf ? "pred" : "branch_index");
+    }
     const int64_t only = taken(n, chooser);
     Infos outputs(n.outputs.size());
     std::vector<bool> known(n.outputs.size(), false);
@@ -109,8 +159,10 @@ class Specializer {
       const bool must_fit = only == static_cast<int64_t>(b);
       try {
         subgraphs[b] = std::make_shared<const Graph>(run(*subgraphs[b], operands));
-      } catch (const Error&) {
+      } catch (const Error& e) {
         if (must_fit) throw;
+        subgraphs[b] =
+            std::make_shared<const Graph>(failing(*subgraphs[b], n, operands, e.what()));
       }
       if (only >= 0 && !must_fit) continue;
       const Graph& g = *subgraphs[b];
@@ -144,6 +196,7 @@ class Specializer {
       }
     }
     subgraphs[0] = std::make_shared<const Graph>(run(*n.subgraphs[0], operands));
+    require_scalar(subgraphs[0]->info(subgraphs[0]->results()[0]), n, "cond");
     operands.resize(carried);
     return operands;
   }

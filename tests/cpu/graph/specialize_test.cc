@@ -70,6 +70,42 @@ TEST(Specialize, UntakenBranchMayNotFit) {
   EXPECT_EQ(op_list(optimize(made)), "Sum");
 }
 
+// What runs has the operands' shapes everywhere; who takes the branch gets its error.
+TEST(Specialize, ABranchThatDoesNotFitFailsWhenTaken) {
+  Variable v(constant(0.f));
+  const Graph g = trace({{bool_, {}}, {float32, {kAny}}}, [&](const Tensors& x) {
+    return trace_if(
+        x[0],
+        [&] {
+          v.assign(reduce_sum(x[1]));
+          return Tensors{reshape(x[1], {2, 3})};
+        },
+        [&] { return Tensors{zeros({2, 3}, float32)}; });
+  });
+  const Graph made = specialize(g, infos_of({constant(true), zeros({5}, float32)}));
+  verify(made);
+  EXPECT_EQ(result_shape(made), (Shape{2, 3}));
+  const Graph& branch = *find_node(made, "If").subgraphs[0];
+  EXPECT_EQ(branch.node(branch.parameters()[0]).outputs[0].shape, (Shape{5}));
+  const Graph optimized = optimize(made);
+  for (const Graph* graph : {&made, &optimized}) {
+    const Tensor x = ones({5}, float32);
+    EXPECT_EQ(interpret(*graph, Tensors{constant(false), x})[0].shape(), (Shape{2, 3}));
+    EXPECT_THROW(interpret(*graph, Tensors{constant(true), x}), InvalidArgumentError);
+    EXPECT_EQ(v.read().item<float>(), 0.f);
+  }
+}
+
+TEST(Specialize, ChoosersAreScalars) {
+  const Graph g = trace({{bool_, Shape::unknown()}, {float32, {}}}, [](const Tensors& x) {
+    return trace_if(x[0], [&] { return Tensors{x[1]}; }, [&] { return Tensors{-x[1]}; });
+  });
+  for (const Tensor& chooser : {zeros({0}, bool_), zeros({3}, bool_)}) {
+    EXPECT_THROW(specialize(g, infos_of({chooser, constant(1.f)})), InvalidArgumentError);
+    EXPECT_THROW(interpret(g, Tensors{chooser, constant(1.f)}), InvalidArgumentError);
+  }
+}
+
 TEST(Specialize, LoopShapesReachAFixPoint) {
   const Graph g = trace({{float32, {kAny, kAny}}}, [](const Tensors& x) {
     return trace_while([](const Tensors& c) { return c[0] < 3; },

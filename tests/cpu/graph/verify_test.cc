@@ -96,6 +96,12 @@ TEST(Verify, SubGraphsAgreeWithTheirNode) {
             g.node(index(g, "While")).subgraphs[1]);
   EXPECT_NE(problem(g).find("one bool"), std::string::npos);
   g = make();
+  g.node(0).outputs[0].shape = {0};
+  EXPECT_NE(problem(g).find("predicate is no scalar"), std::string::npos);
+  g = make();
+  g.node(1).outputs[0].shape = {2};
+  EXPECT_NE(problem(g).find("operand 0"), std::string::npos);
+  g = make();
   g.node(index(g, "While")).carried = 0;
   EXPECT_NE(problem(g).find("outputs are not what is carried"), std::string::npos);
 }
