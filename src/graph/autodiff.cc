@@ -184,7 +184,7 @@ Differentiated differentiate(const Graph& original, std::span<const ValueRef> wa
                              std::span<const size_t> results) {
   std::vector<ValueRef> mapped(wanted.begin(), wanted.end());
   Differentiated made{
-      with_loop_seeds(original, mapped), Graph(original.name() + "_grad"), {}, 0};
+      with_loop_seeds(original, mapped), Graph(original.name() + "_grad"), {}, 0, {}};
   Tracer forward(made.forward, nullptr);
   Tracer backward(made.backward, nullptr, &forward);
   backward.keep_shapes_only();
@@ -220,6 +220,7 @@ Differentiated differentiate(const Graph& original, std::span<const ValueRef> wa
     ++made.saved;
   }
   made.backward = name_dimensions(made.backward);
+  made.wanted = std::move(mapped);
   return made;
 }
 

@@ -25,6 +25,8 @@ struct Differentiated {
   Graph backward;
   std::vector<GradientForm> forms;
   size_t saved = 0;
+  /// The wanted values as values of `forward`.
+  std::vector<ValueRef> wanted;
 };
 
 /// `wanted`: parameters, captured tensors (constants) and variables of the graph, the

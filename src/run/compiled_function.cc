@@ -1,10 +1,12 @@
 #include "run/compiled_function.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "graph/autodiff.h"
+#include "graph/passes/common.h"
 #include "graph/states.h"
 #include "run/tape.h"
 #include "tandem/gradient.h"
@@ -39,22 +41,40 @@ std::vector<size_t> differentiable_results(const Graph& graph) {
 
 }  // namespace
 
-// The function with its gradient for one choice of sources: two compiled functions.
+// The function with its gradient for one choice of sources: two compiled functions. The
+// derivative of `forward` is the next order: what it saves is enough for gradients of
+// what this one saves.
 struct CompiledFunction::Derivative {
+  // What the gradient reads: an argument, or a result of `forward`.
+  struct Saved {
+    bool argument = false;
+    size_t index = 0;
+  };
   std::vector<ValueRef> wanted;
+  std::vector<ValueRef> wanted_of_forward;
   std::vector<size_t> results;  // that are differentiated
-  size_t own_results = 0;       // of the function itself; what is saved comes after
+  size_t own_results = 0;       // of the function itself; what is only saved comes after
+  std::vector<Saved> saved;
   std::shared_ptr<CompiledFunction> forward;
   std::shared_ptr<CompiledFunction> backward;
   std::vector<GradientForm> forms;
 
+  // Whether the forward function has results beyond those of the function itself.
+  bool saves_more() const {
+    return forward->function_.graph().results().size() > own_results;
+  }
+  std::shared_ptr<Derivative> next_order() const {
+    return forward->derivative(wanted_of_forward);
+  }
+  // `outputs`: at least the results of `forward`.
   std::vector<Gradient> pull_back(std::span<const Gradient> grads,
+                                  std::span<const Tensor> given,
                                   std::span<const Tensor> outputs) const;
 };
 
-// `outputs`: the results, then what was saved.
 std::vector<Gradient> CompiledFunction::Derivative::pull_back(
-    std::span<const Gradient> grads, std::span<const Tensor> outputs) const {
+    std::span<const Gradient> grads, std::span<const Tensor> given,
+    std::span<const Tensor> outputs) const {
   std::vector<Tensor> arguments;
   for (size_t i : results) {
     if (!outputs[i].defined()) {
@@ -64,7 +84,9 @@ std::vector<Gradient> CompiledFunction::Derivative::pull_back(
     arguments.push_back(grads[i].defined() ? grads[i].dense()
                                            : zero_gradient(outputs[i]));
   }
-  for (size_t i = own_results; i < outputs.size(); ++i) arguments.push_back(outputs[i]);
+  for (const Saved& s : saved) {
+    arguments.push_back(s.argument ? given[s.index] : outputs[s.index]);
+  }
   const std::vector<Tensor> made = backward->call(arguments);
   std::vector<Gradient> gradients;
   size_t next = 0;
@@ -119,6 +141,26 @@ std::string CompiledFunction::explain() {
   return text;
 }
 
+// Values that the caller has anyway, as arguments or results, are saved as those: on a
+// tape, gradients of the gradient then go straight to them.
+void CompiledFunction::save(Derivative& d, Graph& forward) {
+  const std::vector<ValueRef> all = std::exchange(forward.results(), {});
+  std::vector<ValueRef>& kept = forward.results();
+  const std::vector<int32_t>& parameters = forward.parameters();
+  kept.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(d.own_results));
+  for (size_t i = d.own_results; i < all.size(); ++i) {
+    const auto p = std::find(parameters.begin(), parameters.end(), all[i].node);
+    if (p != parameters.end()) {
+      d.saved.push_back({true, static_cast<size_t>(p - parameters.begin())});
+      continue;
+    }
+    const auto at =
+        static_cast<size_t>(std::find(kept.begin(), kept.end(), all[i]) - kept.begin());
+    if (at == kept.size()) kept.push_back(all[i]);
+    d.saved.push_back({false, at});
+  }
+}
+
 std::shared_ptr<CompiledFunction::Derivative> CompiledFunction::derivative(
     const std::vector<ValueRef>& wanted) {
   const std::lock_guard lock(mutex_);
@@ -132,12 +174,48 @@ std::shared_ptr<CompiledFunction::Derivative> CompiledFunction::derivative(
   d->own_results = graph.results().size();
   Differentiated made = differentiate(graph, wanted, d->results);
   d->forms = std::move(made.forms);
+  d->wanted_of_forward = std::move(made.wanted);
+  save(*d, made.forward);
   d->forward = std::make_shared<CompiledFunction>(
       std::make_shared<const Graph>(std::move(made.forward)), options_);
   d->backward = std::make_shared<CompiledFunction>(
       std::make_shared<const Graph>(std::move(made.backward)), options_);
   derivatives_.push_back(d);
   return d;
+}
+
+namespace {
+
+// Running it again gives the same and does nothing else.
+bool is_repeatable(const Graph& graph) {
+  return std::none_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& n) {
+    return n.kind == Node::Kind::kVariable || is_ordered(n);
+  });
+}
+
+}  // namespace
+
+// By the lowest order that knows all results that gradients come in by.
+std::vector<Gradient> CompiledFunction::pull_back(const Orders& orders,
+                                                  std::span<const Gradient> grads,
+                                                  std::span<const Tensor> given,
+                                                  std::span<const Tensor> outputs) {
+  size_t needed = grads.size();
+  while (needed > 0 && !grads[needed - 1].defined()) --needed;
+  for (const auto& d : orders) {
+    if (needed <= d->own_results) return d->pull_back(grads, given, outputs);
+  }
+  const std::shared_ptr<Derivative> next = orders.back()->next_order();
+  if (!next->saves_more()) return next->pull_back(grads, given, outputs);
+  GraphFunction& wider = next->forward->function_;
+  if (!is_repeatable(wider.graph())) {
+    throw UnimplementedError(fmt::format(
+        "{}: a derivative of order {} was asked for, but what it reads was saved up to "
+        "order {} when the function ran, and a function with variables or effects is not "
+        "run again. Nest one GradientTape per order around the call.",
+        wider.graph().name(), orders.size() + 1, orders.size()));
+  }
+  return next->pull_back(grads, given, wider.run(given));
 }
 
 std::vector<Tensor> CompiledFunction::call_recorded(std::span<const Tensor> arguments) {
@@ -165,8 +243,14 @@ std::vector<Tensor> CompiledFunction::call_recorded(std::span<const Tensor> argu
     wanted.push_back(s.value);
     inputs.emplace_back(s.tensor);
   }
-  const std::shared_ptr<Derivative> d = derivative(wanted);
-  std::vector<Tensor> outputs = d->forward->function_.run(arguments);
+  // As many orders as may be asked for: what they read is of this run, which never comes
+  // again.
+  Orders orders = {derivative(wanted)};
+  const auto most = static_cast<size_t>(gradient_order(inputs));
+  while (orders.size() < most && orders.back()->saves_more()) {
+    orders.push_back(orders.back()->next_order());
+  }
+  std::vector<Tensor> outputs = orders.back()->forward->function_.run(arguments);
   // An output that is handed through has an identity of its own on the tape.
   for (Tensor& t : outputs) {
     const TensorImpl* impl = t.impl();
@@ -185,21 +269,15 @@ std::vector<Tensor> CompiledFunction::call_recorded(std::span<const Tensor> argu
     positions.push_back(i);
   }
   record_custom(inputs, made,
-                [d, outputs, positions,
+                [orders, outputs, positions,
                  given = std::vector<Tensor>(arguments.begin(), arguments.end())](
                     std::span<const Gradient> some) {
                   std::vector<Gradient> grads(outputs.size());
                   for (size_t k = 0; k < positions.size(); ++k)
                     grads[positions[k]] = some[k];
-                  bool second = false;
-                  for (size_t i = d->own_results; i < grads.size(); ++i)
-                    second |= grads[i].defined();
-                  if (!second) return d->pull_back(grads, outputs);
-                  const std::shared_ptr<Derivative> wider =
-                      d->forward->derivative(d->wanted);
-                  return wider->pull_back(grads, wider->forward->function_.run(given));
+                  return pull_back(orders, grads, given, outputs);
                 });
-  outputs.resize(d->own_results);
+  outputs.resize(graph.results().size());
   return outputs;
 }
 

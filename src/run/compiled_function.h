@@ -1,6 +1,7 @@
 // CompiledFunction: a graph that can be called, differentiated, and called on a tape: the
 // call is one node there, whose gradient is a compiled function again, so that any order
-// of derivatives runs compiled. Any thread.
+// of derivatives runs compiled. A recorded call runs forward once: it saves what
+// gradients of the order that the tapes can ask for read. Any thread.
 #pragma once
 
 #include <memory>
@@ -29,8 +30,14 @@ class CompiledFunction : public std::enable_shared_from_this<CompiledFunction> {
 
  private:
   struct Derivative;
+  using Orders = std::vector<std::shared_ptr<Derivative>>;
   std::vector<Tensor> call_recorded(std::span<const Tensor> arguments);
   std::shared_ptr<Derivative> derivative(const std::vector<ValueRef>& wanted);
+  static void save(Derivative& d, Graph& forward);
+  static std::vector<Gradient> pull_back(const Orders& orders,
+                                         std::span<const Gradient> grads,
+                                         std::span<const Tensor> given,
+                                         std::span<const Tensor> outputs);
 
   const GraphFunctionOptions options_;
   GraphFunction function_;

@@ -266,7 +266,8 @@ void Executable::run_list_op(Frame& f, const Step& step) {
   }
   for (size_t o = 0; o < outputs.size(); ++o) {
     const ValueRef v{step.node, static_cast<int32_t>(o)};
-    if (outputs[o].dtype() == DType::kVariant) {
+    // What a branch did not make may be an element of a list, and a list itself.
+    if (n.outputs[o].dtype == DType::kVariant) {
       handle(f, place(v)) = std::move(outputs[o]);
       continue;
     }

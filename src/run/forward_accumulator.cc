@@ -2,13 +2,27 @@
 // its own vector-Jacobian product with t is Jt. So one gradient per op serves both modes.
 #include <fmt/format.h>
 
+#include "graph/autodiff.h"
+#include "op/call_gradient.h"
 #include "op/emitter.h"
 #include "run/tape.h"
 #include "tandem/gradient.h"
 #include "tandem/ops.h"
+#include "tensor/tensor_list.h"
 #include "tensor/variable_impl.h"
+#include "tensor/variant.h"
 
 namespace tandem {
+
+namespace {
+
+// Lists have one, element by element: loops keep in them what their gradients read.
+bool has_tangent(const Tensor& t) {
+  if (t.dtype() != DType::kVariant) return trainable_dtype(t.dtype());
+  return t.impl()->symbolic || variant_value<TensorList>(t);
+}
+
+}  // namespace
 
 class ForwardAccumulator::Impl final : public ForwardListener {
  public:
@@ -51,11 +65,11 @@ class ForwardAccumulator::Impl final : public ForwardListener {
     std::vector<Source> sources;
     std::vector<size_t> source_of;
     for (size_t i = 0; i < outputs.size(); ++i) {
-      if (!is_floating(outputs[i].dtype()) && !is_complex(outputs[i].dtype())) {
+      if (!has_tangent(outputs[i])) {
         seeds.emplace_back();
         continue;
       }
-      const Tensor seed = zeros_like(outputs[i]);
+      const Tensor seed = zero_gradient(outputs[i]);
       tape.watch(seed);
       seeds.emplace_back(seed);
       sources.emplace_back(seed);

@@ -75,16 +75,32 @@ VariableWatcher::VariableWatcher()
 }
 VariableWatcher::~VariableWatcher() { remove_tape(&tape_); }
 
+namespace {
+bool wants(const Tape& tape, const Tensor& tensor) {
+  return tape.watches(tensor) ||
+         (tape.options().watch_accessed_variables && tensor.dtype() == DType::kResource &&
+          variable_of(tensor).trainable);
+}
+}  // namespace
+
 bool tapes_want(const Tensor& tensor) {
   if (!recording()) return false;
-  if (!t_lists.forwards.empty()) return true;
-  const bool trainable =
-      tensor.dtype() == DType::kResource && variable_of(tensor).trainable;
+  return !t_lists.forwards.empty() ||
+         std::any_of(t_lists.tapes.begin(), t_lists.tapes.end(),
+                     [&](const Tape* tape) { return wants(*tape, tensor); });
+}
+
+int gradient_order(std::span<const TensorArg> sources) {
+  // Forward mode is a gradient of a gradient.
+  int order = 2 * static_cast<int>(t_lists.forwards.size());
   for (const Tape* tape : t_lists.tapes) {
-    if (tape->watches(tensor)) return true;
-    if (trainable && tape->options().watch_accessed_variables) return true;
+    const bool follows =
+        !tape->variables_only &&
+        std::any_of(sources.begin(), sources.end(),
+                    [&](const TensorArg& t) { return wants(*tape, t.get()); });
+    if (follows) order += tape->options().persistent ? 2 : 1;
   }
-  return false;
+  return order;
 }
 
 namespace {

@@ -192,6 +192,10 @@ class VariableWatcher {
 /// handle, as something that gradients are wanted for.
 bool tapes_want(const Tensor& tensor);
 
+/// How often a call with these sources may be differentiated by who listens now: once for
+/// each tape that follows one of them, twice where the tape itself records that.
+int gradient_order(std::span<const TensorArg> sources);
+
 /// The thread's listeners; used by the classes of tandem/gradient.h.
 void push_tape(Tape* tape);
 void remove_tape(Tape* tape);

@@ -243,3 +243,148 @@ def test_training_reaches_the_solution():
             loss = tf.reduce_mean((tf.constant(data) @ w - data @ true) ** 2)
         w.assign_sub(0.1 * tape.gradient(loss, w))
     np.testing.assert_allclose(w.numpy(), true, atol=1e-3)
+
+
+# ---- Gradients of gradients of compiled functions
+
+ORDERS = """
+    import numpy as np
+    import tandem as tf
+
+    w, runs = tf.Variable(2.0), tf.Variable(0.0)
+    x = tf.constant([1.0, 2.0, 3.0])
+
+    def plain(x):
+        return w * x**3
+
+    def branching(x):
+        return tf.cond(tf.reduce_sum(x) > 0.0, lambda: w * tf.sin(x) * x, lambda: x)
+
+    def turning(x):
+        return tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x * w), (0, x))[1]
+
+    def turning_until(x):
+        return tf.while_loop(lambda y: tf.reduce_sum(y) < 1000.0, lambda y: (y * x + w * tf.sin(y),), (x,))[0]
+
+    def nesting(x):
+        def turn(i, y):
+            def inner():
+                return y * tf.while_loop(lambda j, _: j < 2, lambda j, z: (j + 1, z * x * w + tf.sin(y)), (0, y))[1]
+
+            return i + 1, tf.cond(tf.reduce_sum(y) > 2.0, inner, lambda: tf.exp(y * 0.1) * x)
+
+        return tf.while_loop(lambda i, _: i < 3, turn, (0, x * 0.1))[1]
+
+    def calling(x):
+        return w * tf.function(lambda z: z * z * tf.tanh(z))(x)
+
+    def gradient(f, x, between, persistent=False):
+        with tf.GradientTape(persistent=persistent) as tape:
+            tape.watch(x)
+            y = f(x)
+            if persistent:
+                y = tape.gradient(y, x)
+        between()
+        return tape.gradient(y, x)
+
+    def nested(order):
+        if order == 1:
+            return lambda f, x, between: gradient(f, x, between)
+        inner = nested(order - 1)
+        return lambda f, x, between: gradient(lambda x: inner(f, x, lambda: None), x, between)
+
+    def forward_over_backward(f, x, between):
+        return forward(f, x, between, lambda f, x: nested(1)(f, x, lambda: None))
+
+    def forward(f, x, between, inner=lambda f, x: f(x)):
+        with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+            y = inner(f, x)
+        between()
+        return accumulator.jvp(y)
+
+    ways = {
+        "first": nested(1),
+        "second": nested(2),
+        "third": nested(3),
+        "persistent": lambda f, x, between: gradient(f, x, between, persistent=True),
+        "forward": forward,
+        "forward over backward": forward_over_backward,
+    }
+
+    def check(f, way):
+        def counted(x):
+            runs.assign_add(1.0)
+            return f(x)
+
+        made = []
+        for g in (counted, tf.function(counted)):
+            w.assign(2.0)
+            runs.assign(0.0)
+            made.append(ways[way](g, x, lambda: w.assign(100.0)).numpy())
+            assert float(runs) == 1, (f.__name__, way, float(runs))
+        np.testing.assert_allclose(*made, rtol=1e-4, err_msg=f"{f.__name__} {way}")
+
+    with tf.device(DEVICE):
+        for f in (plain, branching, turning, turning_until, nesting, calling):
+            for way in ways:
+                check(f, way)
+"""
+
+
+@pytest.mark.parametrize("device", ["CPU:0", "GPU:0"])
+def test_a_function_runs_once_whatever_the_order(run_python, device):
+    """Its effects are not repeated, and gradients read what the variables were when it ran."""
+    status, _, errors = run_python(ORDERS.replace("DEVICE", repr(device)), gpus=1)
+    assert status == 0, errors
+
+
+PENALTY = """
+    import numpy as np
+    import tandem as tf
+
+    layer = tf.keras.layers.BatchNormalization(momentum=0.5)
+    layer.build((None, 2))
+    asked = []
+    number = lambda: asked.append(0) or np.float32(1)
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+
+    @tf.function
+    def critic(x):
+        return tf.nn.dropout(layer(x, training=True) ** 2, 0.5) * tf.numpy_function(number, [], tf.float32)
+
+    with tf.device(DEVICE):
+        for step in range(1, 3):
+            with tf.GradientTape() as outer:
+                outer.watch(x)
+                with tf.GradientTape() as inner:
+                    inner.watch(x)
+                    y = critic(x)
+                slope = inner.gradient(y, x)
+                penalty = tf.reduce_sum(slope**2)
+            assert np.isfinite(outer.gradient(penalty, x)).all()
+            np.testing.assert_allclose(layer.moving_mean, np.array([2.0, 3.0]) * (1 - 0.5**step))
+            assert len(asked) == step
+"""
+
+
+@pytest.mark.parametrize("device", ["CPU:0", "GPU:0"])
+def test_a_gradient_penalty_updates_once(run_python, device):
+    status, _, errors = run_python(PENALTY.replace("DEVICE", repr(device)), gpus=1)
+    assert status == 0, errors
+
+
+def test_orders_that_were_not_saved():
+    """A persistent tape may ask for any order: what was not saved is computed again only where nobody can tell."""
+    x = tf.constant([1.0, 2.0])
+
+    def tower(f, order):
+        with tf.GradientTape(persistent=True) as tape:
+            tape.watch(x)
+            y = f(x)
+            for _ in range(order - 1):
+                y = tape.gradient(y, x)
+        return tape.gradient(y, x).numpy()
+
+    for order, want in ((3, [24, 48]), (4, [24, 24]), (5, [0, 0])):
+        power = tf.function(lambda x: tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), (0, x))[1])
+        np.testing.assert_allclose(tower(power, order), want)
