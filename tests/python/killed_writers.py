@@ -471,12 +471,17 @@ def quietly(work):
     os._exit(status)
 
 
+_temporary = None  # a folder of this program's own for temporary files
+
+
 def left_beside(folder):
     beside = [os.path.join(where, name) for where, folders, files in os.walk(folder)
               for name in [*folders, *files] if MARK in name]  # fmt: skip
-    # Sources that functions are made from lie there as long as their process lives.
-    temporary = [name for name in os.listdir(tempfile.gettempdir()) if not name.startswith("__autograph_")]
-    return beside + [os.path.join(tempfile.gettempdir(), name) for name in temporary]
+    if _temporary:
+        # Sources that functions are made from lie there as long as their process lives.
+        names = [name for name in os.listdir(_temporary) if not name.startswith("__autograph_")]
+        beside += [os.path.join(_temporary, name) for name in names]
+    return beside
 
 
 def work(kind, folder, acknowledged, to, last):
@@ -540,6 +545,7 @@ def round_of(kind, folder, acknowledged, last):
 
 
 def main():
+    global _temporary
     arguments = sys.argv[1:]
     at_calls = arguments[0] == "calls"
     rounds = int(arguments.pop(int(at_calls)))
@@ -547,7 +553,7 @@ def main():
     print(f"TANDEM_SEED={seed}", flush=True)
     random.seed(seed)
     home = tempfile.gettempdir()
-    tempfile.tempdir = tempfile.mkdtemp(prefix="killed-temporary-")
+    tempfile.tempdir = _temporary = tempfile.mkdtemp(prefix="killed-temporary-")
     for name in arguments[int(at_calls) :] or WRITERS:
         folder = tempfile.mkdtemp(prefix=f"killed-{name}-", dir=home)
         if at_calls:
@@ -567,7 +573,7 @@ def main():
                 acknowledged = 0
         print(f"{name}: {rounds} kills, {bad} unloadable ({time.monotonic() - begin:.1f} s)", flush=True)
         shutil.rmtree(folder)
-    shutil.rmtree(tempfile.tempdir)
+    shutil.rmtree(_temporary)
 
 
 if __name__ == "__main__":
