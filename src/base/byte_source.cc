@@ -28,7 +28,7 @@ struct CloseFile {
 class PlainFile final : public ByteSource {
  public:
   explicit PlainFile(const std::string& path)
-      : path_(path), file_(std::fopen(path.c_str(), "rbe")) {
+      : path_(path), file_(std::fopen(checked_path(path).c_str(), "rbe")) {
     struct stat info{};
     if (file_ && fstat(fileno(file_.get()), &info) == 0 && S_ISDIR(info.st_mode)) {
       throw FailedPreconditionError(path + "; Is a directory");

@@ -56,7 +56,17 @@ void throw_file_error(int error, const std::string& doing, const std::string& gi
   throw_error(code_of(error), fmt::format("{}; {}: {}", path, doing, strerror(error)));
 }
 
-OpenFile::OpenFile(const std::string& path) : path_(path) {
+const std::string& checked_path(const std::string& path) {
+  if (path.find('\0') == std::string::npos) return path;
+  std::string shown = path;
+  std::ranges::replace(shown, '\0', '?');
+  throw InvalidArgumentError(
+      fmt::format("{}: the name has a zero byte (shown as ?), which no file has. Give "
+                  "another name.",
+                  shown));
+}
+
+OpenFile::OpenFile(const std::string& path) : path_(checked_path(path)) {
   fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) throw_file_error(errno, "cannot be read", path);
   struct stat about{};
@@ -100,7 +110,7 @@ std::string read_whole_file(const std::string& path) {
 
 void make_folders(const std::string& path) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  std::filesystem::create_directories(checked_path(path), error);
   if (error) throw_file_error(error.value(), "cannot be made", path);
 }
 

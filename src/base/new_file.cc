@@ -158,7 +158,7 @@ size_t remove_abandoned(const std::string& folder) {
   return removed;
 }
 
-NewFile::NewFile(const std::string& path) : path_(real_target(path)) {
+NewFile::NewFile(const std::string& path) : path_(real_target(checked_path(path))) {
   const Present present = look_at(path_);
   if (present.in_place) {
     fd_ = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -210,7 +210,7 @@ void NewFile::commit() {
   fd_ = -1;
 }
 
-NewFolder::NewFolder(const std::string& path) : path_(real_target(path)) {
+NewFolder::NewFolder(const std::string& path) : path_(real_target(checked_path(path))) {
   Aside made = make_aside(path_, true);
   aside_ = std::move(made.path);
   fd_ = made.fd;
@@ -227,7 +227,7 @@ void NewFolder::close() {
 }
 
 void NewFolder::publish(const std::string& name, const std::string& to) {
-  const std::string from = aside_ + "/" + name, target = real_target(to);
+  const std::string from = aside_ + "/" + name, target = real_target(checked_path(to));
   const Present present = look_at(target);
   if (present.mode >= 0) (void)chmod(from.c_str(), static_cast<mode_t>(present.mode));
   sync_file(from);
@@ -242,7 +242,7 @@ void NewFolder::commit() {
 }
 
 FolderLock::FolderLock(const std::string& folder) {
-  fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  fd_ = open(checked_path(folder).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ < 0) throw_file_error(errno, "cannot be written", folder);
   lock(fd_);
 }

@@ -37,7 +37,7 @@ void append_record(std::string& to, std::string_view record) {
 }
 
 RecordWriter::RecordWriter(const std::string& path, bool exclusive) : path_(path) {
-  fd_ = ::open(path.c_str(),
+  fd_ = ::open(checked_path(path).c_str(),
                O_WRONLY | O_CREAT | O_CLOEXEC | (exclusive ? O_EXCL : O_TRUNC), 0666);
   if (fd_ < 0) throw_file_error(errno, "cannot be written", path);
 }

@@ -76,8 +76,8 @@ struct RepeatState {
       }
       if (source->next(value)) return true;
       source.reset();
-      // Nothing in it: repeating it without end would never come back.
-      if (fresh && left < 0) return false;
+      // Nothing in it: repeating it without end, or often, would not come back.
+      if (fresh && (left < 0 || input->cardinality() == 0)) return false;
     }
   }
 };

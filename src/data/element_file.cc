@@ -165,7 +165,7 @@ class FileCacheStage final : public Stage {
       ElementFileWriter writer;
     };
     const std::string path = file_ + ".index";
-    if (FILE* found = std::fopen(path.c_str(), "rb")) {
+    if (FILE* found = std::fopen(checked_path(path).c_str(), "rb")) {
       std::fclose(found);
       // A map that is made in C++ need not say what its components are.
       const auto known =

@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "device/runtime.h"
 #include "graph/custom_gradient.h"
 #include "graph/serialize.h"
@@ -14,6 +14,7 @@
 #include "graph/verify.h"
 #include "ops/callbacks.h"
 #include "tandem/error.h"
+#include "tandem/lookup.h"
 #include "tensor/variable_impl.h"
 
 namespace tandem {
@@ -71,7 +72,19 @@ ValueInfo read_info(const json& j) {
   return info;
 }
 
-Attrs read_attrs(const OpDef& op, const json& j) {
+Attrs in_place_of(const lookup::TableAttrs& stored, const TableNumbers& tables) {
+  const auto found = tables.find(stored.table);
+  if (found == tables.end()) {
+    throw InvalidArgumentError(
+        fmt::format("from_bytes: the function uses lookup table {}, which is not stored "
+                    "with it. Save a model of an earlier build again; "
+                    "tandem/saved_model.h makes no tables.",
+                    stored.table));
+  }
+  return Attrs(attrs_ref(lookup::TableAttrs{found->second}));
+}
+
+Attrs read_attrs(const OpDef& op, const json& j, const TableNumbers* tables) {
   if (!op.attrs) damaged(op.name + " has attributes and should have none");
   void* made = op.attrs->from_json(j.dump());
   const Attrs attrs(AttrsRef{made, op.attrs});
@@ -82,12 +95,18 @@ Attrs read_attrs(const OpDef& op, const json& j) {
     stored.token = kNoFunction;
     return Attrs(attrs_ref(stored));
   }
+  // Nor among its tables.
+  if (tables && op.attrs == &attrs_type<lookup::TableAttrs>()) {
+    return in_place_of(attrs.ref().as<lookup::TableAttrs>(), *tables);
+  }
   return attrs;
 }
 
 class Reader {
  public:
-  Reader(const json& header, std::string_view binary, const VariableLoader& loader) {
+  Reader(const json& header, std::string_view binary, const VariableLoader& loader,
+         const TableNumbers* tables)
+      : tables_(tables) {
     for (const json& c : header.at("constants")) {
       constants_.push_back(read_constant(c, binary));
     }
@@ -223,7 +242,7 @@ class Reader {
             name));
       }
       if (const auto attrs = j.find("attrs"); attrs != j.end()) {
-        n.attrs = read_attrs(*n.op, *attrs);
+        n.attrs = read_attrs(*n.op, *attrs, tables_);
       } else if (n.op->attrs) {
         damaged(name + " has no attributes");
       }
@@ -275,12 +294,13 @@ class Reader {
 
   std::vector<Tensor> constants_;
   std::vector<Tensor> variables_;
+  const TableNumbers* tables_;
 };
 
 }  // namespace
 
-Graph from_bytes(std::string_view bytes, const VariableLoader& variables,
-                 GraphRole role) {
+Graph from_bytes(std::string_view bytes, const VariableLoader& variables, GraphRole role,
+                 const TableNumbers* tables) {
   if (!bytes.starts_with(stored::kMagic)) damaged("it does not begin like a graph");
   const auto version = read_at<uint32_t>(bytes, 8);
   if (version != stored::kVersion) {
@@ -302,8 +322,8 @@ Graph from_bytes(std::string_view bytes, const VariableLoader& variables,
     damaged("the checksum is wrong");
   }
   try {
-    const json parsed = json::parse(header);
-    const Reader reader(parsed, binary, variables);
+    const json parsed = parse_json(header);
+    const Reader reader(parsed, binary, variables, tables);
     Graph graph = reader.read_graph(parsed.at("graph"), 0);
     verify(graph, role);
     return graph;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +31,15 @@ struct StoredVariable {
 /// Gives the handle of the variable that takes its place; called once for each.
 using VariableLoader = std::function<Tensor(const StoredVariable&)>;
 
+/// Numbers of lookup tables: stored → those of the tables that take their places.
+using TableNumbers = std::map<int64_t, int64_t>;
+
 /// Throws DataLossError for bytes that are damaged or were never a graph, and
 /// InvalidArgumentError for a graph that this build cannot hold: an unknown op or
-/// version, no variable or one of another dtype or shape.
+/// version, no variable or one of another dtype or shape. `tables`: the graph uses no
+/// others; without them the stored numbers stay, which mean nothing in other processes.
 Graph from_bytes(std::string_view bytes, const VariableLoader& variables = nullptr,
-                 GraphRole role = GraphRole::kFunction);
+                 GraphRole role = GraphRole::kFunction,
+                 const TableNumbers* tables = nullptr);
 
 }  // namespace tandem

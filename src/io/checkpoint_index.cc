@@ -3,10 +3,10 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/crc32c.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "io/checkpoint_format.h"
 #include "tandem/error.h"
 #include "tensor/tensor_impl.h"
@@ -47,6 +47,10 @@ StoredTensor read_tensor(const json& j, uint64_t data_bytes, const std::string& 
   t.checksum = j.at("crc32c").get<uint32_t>();
   if (!t.shape.is_known() || t.offset > data_bytes || t.bytes > data_bytes - t.offset) {
     damaged(path, fmt::format("'{}' lies outside the data", t.name));
+  }
+  if (t.dtype == DType::kVariant || t.dtype == DType::kResource) {
+    damaged(path, fmt::format("'{}' is said to be a {}, which nothing stores", t.name,
+                              dtype_name(t.dtype)));
   }
   // A string takes at least its length: this bounds what a reader allocates.
   const bool fits =
@@ -98,7 +102,7 @@ Index index_from_bytes(std::string_view bytes, const std::string& path) {
   if (size != text.size()) damaged(path, "it has not the length that it says");
   if (crc32c(text) != checksum) damaged(path, "the checksum is wrong");
   try {
-    const json header = json::parse(text);
+    const json header = parse_json(text);
     Index index;
     index.id = header.at("id").get<std::string>();
     index.data = header.at("data").get<std::string>();

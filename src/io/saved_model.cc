@@ -4,10 +4,10 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "io/stored_function.h"
 #include "tandem/checkpoint.h"
 #include "tandem/error.h"
@@ -55,7 +55,7 @@ json read_model(const std::string& folder) {
   }
   json model;
   try {
-    model = json::parse(text);
+    model = parse_json(text);
   } catch (const json::exception& e) {
     throw DataLossError(fmt::format("{} is damaged: {}", path, e.what()));
   }

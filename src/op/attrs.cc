@@ -3,9 +3,9 @@
 #include <bit>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -202,7 +202,7 @@ std::string enum_type_name(std::span<const std::string_view> names) {
 void with_json(const std::string& text, const std::string& what,
                void (*body)(const void* node, void* out), void* out) {
   try {
-    const json node = json::parse(text);
+    const json node = parse_json(text);
     if (!node.is_object()) throw InvalidArgumentError(what + ": not a JSON object");
     body(&node, out);
   } catch (const json::exception& e) {

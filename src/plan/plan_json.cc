@@ -1,6 +1,6 @@
 // Plans as JSON: stored, looked at, loaded back equal.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "plan/plan.h"
 #include "tandem/error.h"
 
@@ -35,7 +35,7 @@ std::string to_json(const Plan& plan) { return json(plan).dump(); }
 
 Plan plan_from_json(const std::string& text) {
   try {
-    Plan plan = json::parse(text).get<Plan>();
+    Plan plan = parse_json(text).get<Plan>();
     const auto lanes = static_cast<int32_t>(plan.lanes.size());
     const auto nodes = static_cast<int32_t>(plan.places.size());
     for (size_t i = 0; i < plan.steps.size(); ++i) {

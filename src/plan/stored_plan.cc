@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "plan/check_plan.h"
 #include "tandem/error.h"
 #include "tensor/variable_impl.h"
@@ -47,7 +47,7 @@ class Writer {
     const std::string graph = to_bytes(*planned.graph, &used);
     json j = {{"graph", {binary_.size(), graph.size()}},
               {"graph_variables", indices(used)},
-              {"plan", json::parse(to_json(planned.plan))},
+              {"plan", parse_json(to_json(planned.plan))},
               {"variables", indices(planned.variables)}};
     binary_ += graph;
     if (!planned.parameter_strips.empty()) j["strips"] = planned.parameter_strips;
@@ -180,7 +180,7 @@ std::shared_ptr<const PlannedGraph> planned_from_bytes(std::string_view bytes,
   const std::string_view header = bytes.substr(0, text), graphs = bytes.substr(text);
   if (hash_bytes(graphs, hash_bytes(header)) != checksum) damaged("the checksum differs");
   try {
-    const json j = json::parse(header);
+    const json j = parse_json(header);
     return Reader(j, graphs, variables).read(j.at("planned"), 0);
   } catch (const json::exception& e) {
     damaged(e.what());

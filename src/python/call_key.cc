@@ -55,6 +55,7 @@ class Walker {
       push(kVariable);
       return push(variable_of_object(o).handle().impl()->id);
     }
+    const StructureLevel level;
     if (PyTuple_Check(o) || PyList_Check(o)) return sequence(o);
     if (PyDict_Check(o)) return dictionary(o);
     if (PyArray_Check(o) ||

@@ -104,6 +104,7 @@ bool needs_int64(PyObject* value) {
     return !t.impl()->symbolic && t.dtype() == DType::kInt64;
   }
   if (PyList_Check(value) || PyTuple_Check(value)) {
+    const StructureLevel level;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
       if (needs_int64(PySequence_Fast_GET_ITEM(value, i))) return true;
     }

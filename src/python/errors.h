@@ -33,6 +33,18 @@ PyObject* guarded(Body&& body) {
 /// repr(o) for messages; never fails.
 std::string repr_of(PyObject* o);
 
+/// One level of a Python structure that C++ goes down. One that is too deep, or holds
+/// itself, is a RecursionError, as in Python's own functions.
+class StructureLevel {
+ public:
+  StructureLevel() {
+    if (Py_EnterRecursiveCall(" in a nested structure")) throw nb::python_error();
+  }
+  StructureLevel(const StructureLevel&) = delete;
+  StructureLevel& operator=(const StructureLevel&) = delete;
+  ~StructureLevel() { Py_LeaveRecursiveCall(); }
+};
+
 /// Drops the error that is set, if any. One of another class is thrown: what a signal
 /// handler raised in the middle of a property must not get lost.
 void drop_error(PyObject* type);

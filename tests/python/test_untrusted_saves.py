@@ -8,6 +8,7 @@ import pathlib
 import pickle
 import re
 import shutil
+import struct
 
 import numpy as np
 import pytest
@@ -424,8 +425,10 @@ def test_states_that_are_none(tmp_path):
     iterator = iter(tf.data.Dataset.range(9).shuffle(3))
     names, values = tf.train.Checkpoint(it=iterator)._gather()
     (at,) = (i for i, name in enumerate(names) if name.endswith("ITERATOR_STATE"))
-    for state in ("x", [], [-1], [[1, 2]], [1.5], 3):
+    for state in ("x", [], [-1], [[1, 2]], [1.5], 3, [(1 << 40) + 1], [1 << 62]):
         values[at] = tf.constant(state) if state != [] else tf.zeros([0], tf.int64)
+        if isinstance(state, list) and state and isinstance(state[0], int):
+            values[at] = tf.constant(state, tf.int64)
         tf._core.save_checkpoint(str(tmp_path / "ck"), names, values)
         with pytest.raises(tf.errors.DataLossError, match="is no state of an iterator"):
             tf.train.Checkpoint(it=iterator).read(tmp_path / "ck")
@@ -461,6 +464,123 @@ def test_a_damaged_list_of_checkpoints(tmp_path, caplog):
     assert "checkpoint ignored: line 2 is damaged" in caplog.text
     tf.train.Checkpoint(v=tf.Variable(5)).save(tmp_path / "ck")
     assert (tmp_path / "checkpoint.damaged").exists() and tf.train.latest_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["\\ud800", "\\u0000", "a\\u0000b", "\\000", "\\377"])
+def test_names_that_no_file_has_in_a_list_of_checkpoints(tmp_path, caplog, name):
+    text = f'model_checkpoint_path: "{name}"\nall_model_checkpoint_paths: "{name}"\n'
+    (tmp_path / "checkpoint").write_text(text)
+    assert tf.train.latest_checkpoint(tmp_path) is None
+    assert "checkpoint ignored: line 1 is damaged" in caplog.text
+    path = tf.train.CheckpointManager(tf.train.Checkpoint(v=tf.Variable(1)), tmp_path, 3).save()
+    assert (tmp_path / "checkpoint.damaged").read_text() == text and tf.train.latest_checkpoint(tmp_path) == path
+
+
+# ---- Descriptions that nest for ever: whoever walks them goes down by recursion
+
+DEEP = "[" * 200_000 + "]" * 200_000
+
+
+def mixed(a, b):
+    product = ((a ^ 0x9E3779B97F4A7C15) * (b ^ 0xD1B54A32D192ED03)) % (1 << 128)
+    return (product ^ product >> 64) % (1 << 64)
+
+
+def hashed(data, seed=0):
+    """base/hash.h: hash_bytes."""
+    value = seed ^ len(data)
+    whole = len(data) // 8 * 8
+    for (word,) in struct.iter_unpack("<Q", data[:whole]):
+        value = mixed(value, word)
+    return mixed(value, int.from_bytes(data[whole:], "little"))
+
+
+def graph_with(path, edit):
+    """Writes a stored graph again, with another header and a right checksum."""
+    data = path.read_bytes()
+    size, _, _ = struct.unpack_from("<QQQ", data, 12)
+    header, binary = json.loads(data[36 : 36 + size]), data[36 + size :]
+    text = edit(header).encode()
+    numbers = struct.pack("<QQQ", len(text), len(binary), hashed(binary, hashed(text)))
+    path.write_bytes(data[:12] + numbers + text + binary)
+
+
+def with_deep(holder, key):
+    def edit(header):
+        holder(header)[key] = "@"
+        return json.dumps(header).replace('"@"', DEEP)
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        with_deep(lambda header: next(n for n in header["graph"]["nodes"] if "attrs" in n)["attrs"], "other"),
+        with_deep(lambda header: header["graph"], "results"),
+        with_deep(lambda header: header, "more"),
+    ],
+    ids=["attribute", "results", "unknown"],
+)
+def test_a_graph_that_nests_for_ever(tmp_path, edit):
+    folder = tmp_path / "model"
+    module = tf.Module()
+    module.total = tf.function(lambda x: tf.reduce_sum(x, axis=0), input_signature=[tf.TensorSpec([None])])
+    tf.saved_model.save(module, folder)
+    (path,) = folder.rglob("*.graph")
+    graph_with(path, json.dumps)
+    assert tf.saved_model.load(folder).total(tf.ones([3])).numpy() == 3  # the checksum is right
+    graph_with(path, edit)
+    with pytest.raises(tf.errors.DataLossError, match="nested deeper than"):
+        tf.saved_model.load(folder)
+
+
+def test_descriptions_that_nest_for_ever(tmp_path, saved):
+    folder = tmp_path / "model"
+    shutil.copytree(saved, folder)
+    text = (folder / "saved_model.json").read_text()
+    for name in ('"format":', '"version":', '"objects":'):
+        (folder / "saved_model.json").write_text(re.sub(name + " *[^,]*,", f"{name} {DEEP},", text, count=1))
+        with pytest.raises(tf.errors.DataLossError, match="saved_model.json is damaged"):
+            tf.saved_model.load(folder)
+    tf.data.Dataset.range(2).save(str(tmp_path / "d"))
+    path = tmp_path / "d/dataset.json"
+    path.write_text(path.read_text().replace("{", '{"deep": ' + DEEP + ", ", 1))
+    with pytest.raises(tf.errors.DataLossError, match="dataset.json is damaged"):
+        tf.data.Dataset.load(str(tmp_path / "d"))
+
+
+def index_with(prefix, edit):
+    """Writes the index of a checkpoint again, with another text and a right checksum."""
+    path = pathlib.Path(f"{prefix}.index")
+    data = path.read_bytes()
+    text = edit(json.loads(data[20:])).encode()
+    other = path.with_name("text")
+    other.write_bytes(text)
+    path.write_bytes(data[:8] + struct.pack("<QI", len(text), tf._core.checksum_of_file(str(other))) + text)
+
+
+def test_an_index_that_nests_for_ever(tmp_path):
+    path = tf.train.Checkpoint(v=tf.Variable(1.0)).write(tmp_path / "ck")
+    index_with(path, with_deep(lambda header: header, "more"))
+    with pytest.raises(tf.errors.DataLossError, match="nested deeper than"):
+        tf.train.load_checkpoint(path)
+
+
+@pytest.mark.parametrize("shape", [[], [3], [1 << 40]])
+@pytest.mark.parametrize("dtype", ["variant", "resource"])
+def test_values_that_nothing_stores(tmp_path, dtype, shape):
+    path = tf.train.Checkpoint(v=tf.Variable([1.0, 2.0])).write(tmp_path / "ck")
+
+    def edit(header):
+        for row in header["tensors"]:
+            if row["name"].startswith("v/"):
+                row.update(dtype=dtype, shape=shape, bytes=0)
+        return json.dumps(header)
+
+    index_with(path, edit)
+    with pytest.raises(tf.errors.DataLossError, match=f"'v/.*' is said to be a {dtype}"):
+        tf.train.load_checkpoint(path)
 
 
 def test_tensorflows_list_of_checkpoints_with_other_letters(tmp_path):

@@ -82,7 +82,12 @@ def _unquoted(text):
     """A text in quotes: JSON's escapes, which Tandem writes, and TensorFlow's octal ones."""
     octal = re.sub(r"\\([0-3][0-7]{2})", lambda match: f"\\u{int(match[1], 8):04x}", text)
     plain = json.loads(octal.replace("\\'", "'"))
-    return plain if octal == text else plain.encode("latin-1").decode()
+    if octal != text:
+        plain = plain.encode("latin-1").decode()
+    plain.encode()  # half of a surrogate pair is a ValueError
+    if "\0" in plain:
+        raise ValueError(f"no file is called {plain!r}")
+    return plain
 
 
 def refuse_foreign(save_dir, latest_filename=None):

@@ -1,6 +1,7 @@
 """tf.io.gfile on the local file system, with TensorFlow's errors."""
 
 import collections
+import errno
 import glob as _glob
 import os
 import shutil
@@ -14,6 +15,8 @@ def _path(path):
         path = path.numpy()
     path = os.fspath(path)
     path = path.decode() if isinstance(path, bytes) else path
+    if "\0" in path:
+        raise errors.InvalidArgumentError(None, None, f"{path!r}: the name has a zero byte, which no file has.")
     return path.removeprefix("file://")
 
 
@@ -25,7 +28,9 @@ def _raise(error, path):
         IsADirectoryError: errors.FailedPreconditionError,
         NotADirectoryError: errors.FailedPreconditionError,
     }
-    raise kinds.get(type(error), errors.UnknownError)(None, None, f"{path}; {error.strerror or error}") from None
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    kind = errors.ResourceExhaustedError if full else kinds.get(type(error), errors.UnknownError)
+    raise kind(None, None, f"{path}; {error.strerror or error}") from None
 
 
 class GFile:

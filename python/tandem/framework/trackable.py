@@ -5,6 +5,7 @@ looked into when somebody asks for children, so that what is appended later is f
 """
 
 import collections.abc
+import sys
 
 # No attribute that a program sets by name: whatever it calls its own, nothing of it is lost.
 _KEPT = "(children)"
@@ -133,15 +134,21 @@ def holds_trackable(value):
 
 
 def items_in(value):
-    """The value, or what a collection holds however deep; one that holds itself is looked into once."""
-    waiting, seen = [value], set()
+    """The value, or what a collection holds, as deep as Python's own functions go; one that holds itself is looked into
+    once."""
+    waiting, seen = [iter((value,))], set()
     while waiting:
-        item = waiting.pop()
-        if not is_container(item) or isinstance(item, Trackable):
-            yield item
-        elif id(item) not in seen:
-            seen.add(id(item))
-            waiting.extend(item.values() if isinstance(item, collections.abc.Mapping) else item)
+        for item in waiting[-1]:
+            if not is_container(item) or isinstance(item, Trackable):
+                yield item
+            elif id(item) not in seen:
+                if len(waiting) > sys.getrecursionlimit():
+                    raise RecursionError(f"A collection is nested deeper than {sys.getrecursionlimit()} levels.")
+                seen.add(id(item))
+                waiting.append(iter(item.values() if isinstance(item, collections.abc.Mapping) else item))
+                break
+        else:
+            waiting.pop()
 
 
 def children_of(value, save_type="checkpoint"):
