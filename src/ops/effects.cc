@@ -75,7 +75,7 @@ std::vector<Tensor> run_format(AttrsRef attrs, std::span<const Tensor> inputs) {
 }
 
 void append_to_file(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "a");
+  std::FILE* file = std::fopen(checked_path(path).c_str(), "a");
   if (!file) {
     throw NotFoundError(fmt::format("PrintV2: cannot append to {}", path));
   }

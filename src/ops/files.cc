@@ -75,6 +75,10 @@ void infer_csv(InferContext& c) {
 void infer_wav(InferContext& c) {
   const auto& a = c.attrs<DecodeWavAttrs>();
   c.rank(0, 0);
+  c.require(a.desired_channels >= -1,
+            fmt::format("channels must be non-negative, got {}", a.desired_channels));
+  c.require(a.desired_samples >= -1,
+            fmt::format("samples must be non-negative, got {}", a.desired_samples));
   const auto known = [](int64_t v) { return v < 0 ? kUnknownDim : v; };
   c.add_output(DType::kFloat32, {known(a.desired_samples), known(a.desired_channels)});
   c.add_output(DType::kInt32, Shape{});

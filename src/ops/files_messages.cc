@@ -49,10 +49,10 @@ std::vector<Tensor> run_serialize(AttrsRef, std::span<const Tensor> inputs) {
   throw InvalidArgumentError(fmt::format("ParseTensor: {}", what));
 }
 
-/// A message with all contents has at most 2^31 bytes. One in which a value stands for
-/// many may not give more.
+/// A message of a few bytes in which a value stands for many may fill this much memory,
+/// and no more. What TensorFlow writes of such size has all its elements.
 void check_expansion(size_t n, size_t element) {
-  constexpr size_t kMost = size_t{1} << 31;
+  constexpr size_t kMost = size_t{1} << 28;
   if (n > kMost / element) {
     fail_parse(fmt::format(
         "{} elements of {} bytes from a message that does not have them are too many", n,
@@ -72,9 +72,10 @@ std::vector<Tensor> run_parse(AttrsRef attrs, std::span<const Tensor> inputs) {
   // does.
   const auto n = static_cast<size_t>(message.shape.num_elements());
   if (wanted == DType::kString) {
-    if (message.strings.size() < n) check_expansion(n, sizeof(std::string));
     std::vector<std::string> strings(message.strings.begin(), message.strings.end());
-    strings.resize(n, strings.empty() ? "" : std::string(strings.back()));
+    const std::string last = strings.empty() ? "" : strings.back();
+    if (strings.size() < n) check_expansion(n, sizeof last + last.size());
+    strings.resize(n, last);
     return {tensor_from_strings(strings, message.shape)};
   }
   const size_t element = dtype_size(wanted);

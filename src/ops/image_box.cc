@@ -68,6 +68,10 @@ void infer_draw(InferContext& c) {
   const Shape &images = c.shape(0), &colours = c.shape(2);
   expect_shape(c, 1, {images.has_rank() ? images[0] : kUnknownDim, kUnknownDim, 4});
   const int64_t channels = images.has_rank() ? images[3] : kUnknownDim;
+  c.require(channels < 0 || channels == 1 || channels == 3 || channels == 4,
+            fmt::format("Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA), "
+                        "got {}",
+                        channels));
   // Without colours there are those of the default palette, of four channels.
   if (colours.has_rank() && colours[0] >= 0) {
     const int64_t given = colours[0] == 0 ? 4 : colours[1];

@@ -83,6 +83,11 @@ void infer_unique(InferContext& c) {
   } else if (x.has_rank()) {
     y = Shape::unknown_of_rank(x.rank());
   }
+  // Of a size that no memory has, where slices are empty: kernels count bytes by it.
+  constexpr int64_t kMost = int64_t{1} << 48;
+  c.require(n <= kMost, fmt::format("unique does not support inputs of more than {} "
+                                    "slices, got {}",
+                                    kMost, n));
   c.add_output(c.dtype(0), y);
   c.add_output(idx, {n});
   if (c.op().outputs.size() > 2) c.add_output(idx, {kUnknownDim});

@@ -81,7 +81,7 @@ void rows_into(const Elements& e, const Shape& shape, int dim, int64_t first,
   int64_t step = 1;
   for (int i = dim + 1; i < shape.rank(); ++i) step *= shape[i];
   const int64_t n = shape[dim];
-  const bool cut = keep >= 0 && n > 2 * keep;
+  const bool cut = keep >= 0 && n - keep > keep;
   const bool last = dim == shape.rank() - 1;
   std::string separator = " ";
   if (!last) {
@@ -123,15 +123,27 @@ void first_into(const Elements& e, const Shape& shape, int dim, int64_t limit,
   }
 }
 
+// Of a tensor without elements: whether the brackets are few enough to print.
+bool few_rows(const Shape& shape, int64_t keep) {
+  constexpr int64_t kMost = 1000;
+  int64_t rows = 1;
+  for (int i = 0; i < shape.rank() && shape[i] > 0; ++i) {
+    const int64_t shown =
+        keep >= 0 && keep < kMost ? std::min(shape[i], 2 * keep + 1) : shape[i];
+    if (shown > kMost / rows) return false;
+    rows *= shown;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string format_rows(const Tensor& host, int64_t summarize) {
-  // Rows without elements can be more than anybody could print.
-  constexpr int64_t kMostEmpty = 1000;
   const Shape& shape = host.shape();
-  int64_t rows = 1;
-  for (int i = 0; i < shape.rank() && shape[i] > 0; ++i) rows *= shape[i];
-  if (summarize < 0 && host.num_elements() == 0 && rows > kMostEmpty) summarize = 3;
+  if (host.num_elements() == 0) {
+    if (!few_rows(shape, summarize)) summarize = 3;
+    if (!few_rows(shape, summarize)) return "[]";
+  }
   std::string text;
   rows_into(Elements(host), shape, 0, 0, summarize, text);
   return text;

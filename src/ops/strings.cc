@@ -37,6 +37,10 @@ void infer_substr(InferContext& c) {
                       i == 1 ? "pos" : "len", s.debug_str(), c.shape(0).debug_str()));
     }
   }
+  if (!c.shape(1).compatible_with(c.shape(2))) {
+    c.fail(fmt::format("pos and len should have the same shape, got: {} vs. {}",
+                       c.shape(1).debug_str(), c.shape(2).debug_str()));
+  }
   c.add_output(DType::kString, c.shape(0));
 }
 
@@ -161,6 +165,9 @@ void check_unicode(const InferContext& c) {
   c.require(
       a.errors == "replace" || a.errors == "ignore" || a.errors == "strict",
       fmt::format("errors must be 'replace', 'ignore' or 'strict', got '{}'", a.errors));
+  c.require(a.replacement_char >= 0 && a.replacement_char <= 0x10ffff,
+            fmt::format("replacement_char {} is out of the range of unicode code points",
+                        a.replacement_char));
   for (const std::string& e : {a.input_encoding, a.output_encoding}) {
     c.require(e == "UTF-8" || e == "UTF-16-BE" || e == "UTF-32-BE",
               fmt::format("encoding '{}' is not known here; use UTF-8, UTF-16-BE or "

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -60,7 +59,9 @@ void infer_image(InferContext& c) {
 void infer_audio(InferContext& c) {
   c.rank(0, 3);
   c.require(c.attrs<AudioAttrs>().max_outputs >= 0, "max_outputs must not be negative");
-  c.require(c.attrs<AudioAttrs>().sample_rate > 0, "sample_rate must be positive");
+  const int64_t rate = c.attrs<AudioAttrs>().sample_rate;
+  c.require(rate > 0 && rate <= INT32_MAX,
+            fmt::format("sample_rate must be in (0, 2^31), got: {}", rate));
   c.add_output(DType::kString, Shape{kUnknownDim, 2});
 }
 
@@ -93,15 +94,19 @@ std::vector<Tensor> run_histogram(AttrsRef attrs, std::span<const Tensor> inputs
     most = std::max(most, v);
   }
   if (least > most) least = most = 0;  // no finite value at all
-  const double width = (most - least) / static_cast<double>(buckets);
+  // In halves: the range between two doubles may be no double.
+  const double half_width = (most / 2 - least / 2) / static_cast<double>(buckets);
+  const auto edge = [&](size_t i) {
+    return (least / 2 + half_width * static_cast<double>(i)) * 2;
+  };
   for (size_t i = 0; i < buckets; ++i) {
-    rows[i * 3] = least + width * static_cast<double>(i);
-    rows[i * 3 + 1] =
-        i + 1 == buckets ? most : least + width * static_cast<double>(i + 1);
+    rows[i * 3] = edge(i);
+    rows[i * 3 + 1] = i + 1 == buckets ? most : edge(i + 1);
   }
   for (double v : values) {
     if (!std::isfinite(v)) continue;
-    const double place = width > 0 ? std::floor((v - least) / width) : INFINITY;
+    const double place =
+        half_width > 0 ? std::floor((v / 2 - least / 2) / half_width) : INFINITY;
     const auto last = static_cast<double>(buckets - 1);
     rows[static_cast<size_t>(std::clamp(place, 0.0, last)) * 3 + 2] += 1;
   }
@@ -141,46 +146,19 @@ std::vector<Tensor> run_image(AttrsRef attrs, std::span<const Tensor> inputs) {
   return {constant(parts)};
 }
 
-/// Sound (frames × channels, from -1 to 1) as a WAV file of 16 bits.
-std::string encode_wav(const float* samples, int64_t frames, int64_t channels,
-                       int64_t sample_rate) {
-  std::string file;
-  const auto put = [&file](auto value) {
-    char raw[sizeof value];
-    std::memcpy(raw, &value, sizeof value);
-    file.append(raw, sizeof value);
-  };
-  const auto data_bytes = static_cast<uint32_t>(frames * channels * 2);
-  const auto block = static_cast<uint16_t>(channels * 2);
-  file += "RIFF";
-  put(uint32_t{36 + data_bytes});
-  file += "WAVEfmt ";
-  put(uint32_t{16});  // of what follows up to "data"
-  put(uint16_t{1});   // PCM
-  put(static_cast<uint16_t>(channels));
-  put(static_cast<uint32_t>(sample_rate));
-  put(static_cast<uint32_t>(sample_rate * block));
-  put(block);
-  put(uint16_t{16});  // bits
-  file += "data";
-  put(data_bytes);
-  for (int64_t i = 0; i < frames * channels; ++i) {
-    const float v = std::isnan(samples[i]) ? 0 : std::clamp(samples[i], -1.0f, 1.0f);
-    put(static_cast<int16_t>(std::lround(v * 32767.0f)));
-  }
-  return file;
-}
-
 std::vector<Tensor> run_audio(AttrsRef attrs, std::span<const Tensor> inputs) {
   const auto& a = attrs.as<AudioAttrs>();
   const Shape& s = inputs[0].shape();
   const std::vector<float> samples =
       cast(inputs[0], DType::kFloat32).to_host().to_vector<float>();
+  const Tensor rate = constant(static_cast<int32_t>(a.sample_rate));
+  static const OpHandle encode_wav("EncodeWav");
   std::vector<std::string> rows;
   const int64_t count = std::min(s[0], a.max_outputs);
   for (int64_t i = 0; i < count; ++i) {
-    rows.push_back(
-        encode_wav(samples.data() + i * s[1] * s[2], s[1], s[2], a.sample_rate));
+    const Tensor one = make_host_copy(Runtime::get().cpu(), DType::kFloat32, {s[1], s[2]},
+                                      samples.data() + i * s[1] * s[2]);
+    rows.push_back(emit(encode_wav, {one, rate}).item<std::string>());
     rows.emplace_back();  // the label, which nothing shows any more
   }
   return {tensor_from_strings(rows, {count, 2})};

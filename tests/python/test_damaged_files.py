@@ -1,6 +1,7 @@
 """Files that are damaged, cut off or made to harm: TensorFlow's error classes, bounded memory, nothing left behind."""
 
 import gzip
+import json
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ import tandem as tf
 FUZZ = pathlib.Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
 import seeds  # noqa: E402
+from test_untrusted_saves import graph_with  # noqa: E402
 
 PACK = {"GZIP": gzip.compress, "ZLIB": zlib.compress}
 
@@ -311,6 +313,105 @@ def test_damaged_images():
         tf.io.decode_jpeg(jpeg, channels=4)
 
 
+# ---- Tables
+
+
+def table(path, key=0, value=1, **options):
+    entries = tf.lookup.TextFileInitializer(path, tf.string, key, tf.int64, value, **options)
+    return tf.lookup.StaticHashTable(entries, -1)
+
+
+def test_files_of_tables(write):
+    read = table(write(b"\xff\xfe\t1\r\nb\t2"))
+    assert read.lookup(tf.constant([b"\xff\xfe", b"b", b"c"])).numpy().tolist() == [1, 2, -1]
+    assert table(write(b"")).size().numpy() == 0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid number of columns in .*file line 1 .*at least 2 got 1"):
+        table(write(b"a\t1\nb\n"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid number of columns"):
+        table(write(b"a\t1\n"), key=99)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="x"):
+        table(write(b"a\tx\n"))
+    with pytest.raises(ValueError, match="Invalid key index -7"):
+        table(write(b"a\t1\n"), key=-7)
+    with pytest.raises(tf.errors.NotFoundError, match="none"):
+        table("none")
+
+
+# ---- Names
+
+
+def restored(path):
+    return tf.train.Checkpoint(v=tf.Variable(1)).read(path)
+
+
+NAMED = {
+    "read_file": tf.io.read_file,
+    "write_file": lambda path: tf.io.write_file(path, "x"),
+    "matching_files": tf.io.matching_files,
+    "records": lambda path: elements(tf.data.TFRecordDataset(path)),
+    "packed": lambda path: elements(tf.data.TFRecordDataset(path, "GZIP")),
+    "lines": lambda path: elements(tf.data.TextLineDataset(path)),
+    "fixed": lambda path: elements(tf.data.FixedLengthRecordDataset(path, 1)),
+    "csv": lambda path: elements(tf.data.experimental.CsvDataset(path, [tf.int32])),
+    "record_writer": lambda path: tf.io.TFRecordWriter(path).close(),
+    "checkpoint_write": lambda path: tf.train.Checkpoint(v=tf.Variable(1)).write(path),
+    "checkpoint_read": restored,
+    "load_checkpoint": tf.train.load_checkpoint,
+    "cache": lambda path: elements(tf.data.Dataset.range(2).cache(path)),
+    "snapshot": lambda path: elements(tf.data.Dataset.range(2).snapshot(path)),
+    "save": lambda path: tf.data.Dataset.range(2).save(path),
+    "saved_model": lambda path: tf.saved_model.save(tf.Module(), path),
+    "summary": lambda path: tf.summary.create_file_writer(path).flush(),
+    "print": lambda path: tf.print("x", output_stream="file://" + path),
+    "table": table,
+    "gfile": lambda path: tf.io.gfile.GFile(path).read(),
+    "copy": lambda path: tf.io.gfile.copy(path, "other"),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_names_with_a_zero_byte(name, tmp_path):
+    """C's calls would take what stands before the byte for the name."""
+    (tmp_path / "there").write_bytes(b"kept")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="zero byte"):
+        NAMED[name](str(tmp_path / "there\0more"))
+    assert [p.name for p in tmp_path.iterdir()] == ["there"] and (tmp_path / "there").read_bytes() == b"kept"
+
+
+# ---- Messages
+
+
+def test_a_value_that_stands_for_many():
+    def message(size, value=b"", kind=1):
+        dim = b"\x08" + size
+        return b"\x08" + bytes([kind]) + b"\x12" + bytes([len(dim) + 2]) + b"\x12" + bytes([len(dim)]) + dim + value
+
+    thousand = message(b"\xe8\x07", b"\x2d" + struct.pack("<f", 2.5))
+    assert (tf.io.parse_tensor(thousand, tf.float32).numpy() == np.full(1000, 2.5)).all()
+    assert (tf.io.parse_tensor(message(b"\xe8\x07"), tf.float32).numpy() == np.zeros(1000)).all()
+    for size in (b"\x80\x80\x80\x80\x02", b"\x81\x80\x80\x20"):  # 2^29, 2^26 + 1
+        with pytest.raises(tf.errors.InvalidArgumentError, match="are too many"):
+            tf.io.parse_tensor(message(size), tf.float32)
+    long = b"\x42\x80\x80\x04" + bytes(1 << 16)  # 2^20 times 64 KiB
+    with pytest.raises(tf.errors.InvalidArgumentError, match="are too many"):
+        tf.io.parse_tensor(message(b"\x80\x80\x40", long, 7), tf.string)
+
+
+# ---- Fuzzers that cannot run
+
+
+def test_a_fuzzer_that_cannot_be_built_says_so(tmp_path):
+    environment = dict(os.environ, CLANGXX=str(tmp_path / "none"))
+
+    def run(*command):
+        return subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True, env=environment)
+
+    readers = run(FUZZ / "fuzz_readers.py", "--seconds", "1")
+    assert readers.returncode == 77 and "NOT RUN" in readers.stdout and "is not there" in readers.stdout
+    together = run(FUZZ / "run", "--minutes", "0", "fuzz_readers")
+    assert together.returncode == 0 and "0 fuzzers, with findings: none, NOT RUN: fuzz_readers" in together.stdout
+
+
 # ---- All of them with mutations
 
 
@@ -319,3 +420,69 @@ def test_mutated_files():
     done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "400 calls, 0 findings" in done.stdout
+
+
+# ---- Stored graphs
+
+
+class Choosing(tf.Module):
+    """Branches and a loop with operands of every length."""
+
+    SIGNATURE = [tf.TensorSpec([], tf.bool), tf.TensorSpec([None], tf.float32), tf.TensorSpec([3], tf.bool)]
+
+    @tf.function(input_signature=SIGNATURE)
+    def run(self, p, x, flags):
+        k = tf.range(1000.0)
+        y = tf.cond(p, lambda: x * k + 1.0, lambda: tf.zeros([1000]))
+        y += tf.switch_case(tf.cast(p, tf.int32), [lambda: 0.0, lambda: 1.0])
+        return tf.while_loop(lambda i, y, f: i < 2, lambda i, y, f: (i + 1, y + 1.0, f), (0, y, flags))[1]
+
+
+def nodes(header, kind):
+    return [n for n in header["graph"]["nodes"] if n["kind"] == kind]
+
+
+def claim_a_length(header):
+    for branch in nodes(header, "if")[0]["subgraphs"]:
+        for n in branch["nodes"]:
+            if n["kind"] == "parameter" and n["outputs"][0]["shape"] == [-1]:
+                n["outputs"][0]["shape"] = [1000]
+
+
+def no_predicate(header):
+    next(n for n in nodes(header, "parameter") if n["outputs"][0]["shape"] == [])["outputs"][0]["shape"] = [0]
+
+
+def three_answers(header):
+    condition = nodes(header, "while")[0]["subgraphs"][0]
+    flags = [n["outputs"][0]["shape"] == [3] for n in condition["nodes"] if n["kind"] == "parameter"]
+    condition["results"] = [[flags.index(True), 0]]
+
+
+@pytest.fixture
+def choosing(tmp_path):
+    """What it is when its stored graph was edited."""
+
+    def load(edit):
+        tf.saved_model.save(Choosing(), str(tmp_path / "model"))
+        for path in (tmp_path / "model").rglob("*.graph"):
+            graph_with(path, lambda header: edit(header) or json.dumps(header))
+        return tf.saved_model.load(str(tmp_path / "model")).run
+
+    return load
+
+
+def test_a_branch_that_claims_another_length(choosing):
+    run, flags = choosing(claim_a_length), tf.constant([True] * 3)
+    assert run(tf.constant(False), tf.ones([2]), flags).numpy().tolist() == [2.0] * 1000
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[2\] vs. \[1000\]"):
+        run(tf.constant(True), tf.ones([2]), flags)
+    assert run(tf.constant(True), tf.ones([1000]), flags).numpy()[:2].tolist() == [4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    "edit, words", [(no_predicate, "predicate is no scalar"), (three_answers, "does not give one bool")]
+)
+def test_a_choice_that_is_no_scalar(choosing, edit, words):
+    with pytest.raises(tf.errors.DataLossError, match=words):
+        choosing(edit)

@@ -4,6 +4,7 @@ import sys
 
 from tandem import _core
 from tandem.framework import nest
+from tandem.framework.gfile import GFile
 
 
 def print_v2(*inputs, **kwargs):
@@ -19,7 +20,7 @@ def print_v2(*inputs, **kwargs):
         return
     text = line.numpy().decode("utf-8", "replace") + end
     if isinstance(stream, str):
-        with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:
+        with GFile(stream, "a") as file:
             file.write(text)
     else:
         stream.write(text)

@@ -35,6 +35,11 @@ class TextFileInitializer:
         self, filename, key_dtype, key_index, value_dtype, value_index, vocab_size=None, delimiter="\t", name=None,
         value_index_offset=0,
     ):  # fmt: skip
+        for what, index in (("key", key_index), ("value", value_index)):
+            if index < TextFileIndex.WHOLE_LINE:
+                raise ValueError(
+                    f"Invalid {what} index {index}: give a column, or WHOLE_LINE or LINE_NUMBER of tf.lookup.TextFileIndex."
+                )
         self._key_dtype, self._value_dtype = as_dtype(key_dtype), as_dtype(value_dtype)
         self._filename, self._columns = filename, (key_index, value_index)
         self._most, self._delimiter, self._offset = vocab_size, delimiter, value_index_offset
@@ -42,18 +47,33 @@ class TextFileInitializer:
     key_dtype = property(lambda self: self._key_dtype)
     value_dtype = property(lambda self: self._value_dtype)
 
+    def _text(self, line, number, index):
+        from tandem.framework.errors import InvalidArgumentError
+
+        fields = line.split(self._delimiter.encode())
+        if index >= len(fields):
+            raise InvalidArgumentError(
+                None, None, f"Invalid number of columns in {self._filename} line {number} "
+                f"({line.decode(errors='replace')}) : expected at least {max(self._columns) + 1} got {len(fields)}"
+            )  # fmt: skip
+        return fields[index]
+
     def _column(self, lines, index, dtype, offset):
         if index == TextFileIndex.LINE_NUMBER:
             return convert_to_tensor([i + offset for i in range(len(lines))], dtype)
-        texts = lines if index == TextFileIndex.WHOLE_LINE else [line.split(self._delimiter)[index] for line in lines]
+        texts = lines
+        if index != TextFileIndex.WHOLE_LINE:
+            texts = [self._text(line, number, index) for number, line in enumerate(lines)]
         column = convert_to_tensor(texts, string) if texts else convert_to_tensor([], string)
         return column if dtype is string else execute("StringToNumber", column, out_type=dtype)
 
     def initialize(self, table):
         from tandem.framework.gfile import GFile
 
-        with GFile(self._filename, "r") as file:
-            lines = [line.rstrip("\n") for line in file]
+        with GFile(self._filename, "rb") as file:
+            lines = file.read().replace(b"\r", b"").split(b"\n")  # as TensorFlow reads lines: bytes
+        if not lines[-1]:
+            lines.pop()
         if self._most is not None:
             lines = lines[: self._most]
         key_index, value_index = self._columns
@@ -63,7 +83,15 @@ class TextFileInitializer:
         )
 
 
-class _Table(AutoTrackable):
+_tables = weakref.WeakValueDictionary()  # by the number that graphs know a table by
+
+
+def table_of(number):
+    """The table; None: it is gone."""
+    return _tables.get(number)
+
+
+class Table(AutoTrackable):
     """A native table; int32 keys are kept as int64."""
 
     def __init__(self, key_dtype, value_dtype, default_value, name):
@@ -71,6 +99,7 @@ class _Table(AutoTrackable):
         self._default = convert_to_tensor(default_value, self._value_dtype)
         self._name = name
         self._table = _core.functions.make_table(self._stored_key, self._value_dtype)
+        _tables[self._table] = self
         weakref.finalize(self, _core.functions.drop_table, self._table)
 
     key_dtype = property(lambda self: self._key_dtype)
@@ -104,6 +133,8 @@ class _Table(AutoTrackable):
     def __getitem__(self, keys):
         return self.lookup(keys)
 
+    __iter__ = None  # every number is a key: asking for one after the other would not end
+
     def export(self, name=None):
         """All keys and values."""
         keys, values = execute("LookupTableExportV2", table=self._table)
@@ -114,7 +145,7 @@ class _Table(AutoTrackable):
         execute("LookupTableInsertV2", self._keys(keys), values, table=self._table)
 
 
-class StaticHashTable(_Table):
+class StaticHashTable(Table):
     """A table whose entries are fixed when it is made."""
 
     def __init__(self, initializer, default_value, name=None, experimental_is_anonymous=False):
@@ -173,8 +204,10 @@ class StaticVocabularyTable(AutoTrackable):
     def __getitem__(self, keys):
         return self.lookup(keys)
 
+    __iter__ = None  # every number is a key: asking for one after the other would not end
 
-class MutableHashTable(_Table):
+
+class MutableHashTable(Table):
     """A table whose entries can be added, replaced and removed."""
 
     def __init__(
@@ -182,6 +215,33 @@ class MutableHashTable(_Table):
         experimental_is_anonymous=False,
     ):  # fmt: skip
         super().__init__(key_dtype, value_dtype, default_value, name)
+        self._checkpoint = bool(checkpoint)
+
+    # In a checkpoint, under TensorFlow's names.
+    def _serialize_to_tensors(self):
+        if not self._checkpoint:
+            raise NotImplementedError
+        keys, values = self.export()
+        return {"-keys": keys, "-values": values}
+
+    def _restore_from_tensors(self, restored_tensors):
+        if not self._checkpoint:
+            raise NotImplementedError
+        keys, values = restored_tensors["-keys"], restored_tensors["-values"]
+        self._check_entries(keys, values)
+        self.remove(self.export()[0])
+        self._insert(keys, values)
+
+    def _check_entries(self, keys, values):
+        """Before anything is removed: what a checkpoint holds may be damaged or another table's."""
+        from tandem.framework.errors import InvalidArgumentError
+
+        given, wanted = (keys.dtype, values.dtype), (self._key_dtype, self._value_dtype)
+        if given != wanted or keys.shape.rank != 1 or values.shape.as_list() != keys.shape.as_list():
+            raise InvalidArgumentError(
+                None, None, f"Entries of {given[0]!r} {keys.shape} to {given[1]!r} {values.shape} are not those of a "
+                f"table from {wanted[0]!r} to {wanted[1]!r}."
+            )  # fmt: skip
 
     def lookup(self, keys, dynamic_default_values=None, name=None):
         """The values of keys; the default, or one for each key, where there is none."""
@@ -212,7 +272,7 @@ class DenseHashTable(MutableHashTable):
         self, key_dtype, value_dtype, default_value, empty_key, deleted_key, initial_num_buckets=None,
         name="MutableDenseHashTable", checkpoint=True, experimental_is_anonymous=False,
     ):  # fmt: skip
-        super().__init__(key_dtype, value_dtype, default_value, name)
+        super().__init__(key_dtype, value_dtype, default_value, name, checkpoint)
         self._special = {convert_to_tensor(k, self._key_dtype).numpy() for k in (empty_key, deleted_key)}
 
     def insert(self, keys, values, name=None):

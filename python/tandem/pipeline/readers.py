@@ -5,6 +5,7 @@ import os
 import zlib
 
 from tandem import _core
+from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.spec import TensorSpec
 from tandem.pipeline import structure as nest
 from tandem.pipeline.base import BaseDataset
@@ -17,7 +18,9 @@ _STRING = nest.Structure(TensorSpec((), "string"))
 class _FileDataset(Dataset):
     """A dataset of strings read from files whose names are strings or a dataset of strings."""
 
-    def _read(self, filenames, num_parallel_reads, read):
+    def _read(self, filenames, num_parallel_reads, buffer_size, read):
+        if buffer_size is not None and int(buffer_size) < 0:
+            raise InvalidArgumentError(None, None, f"`buffer_size` must be >= 0 (0 == default), got {buffer_size}.")
         names = _names(filenames)
         if num_parallel_reads is None or int(num_parallel_reads) == 1:
             core = read(names._core)
@@ -63,7 +66,7 @@ class TextLineDataset(_FileDataset):
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         self._kind = "TextLineDatasetV2"
         kind = _kind(compression_type)
-        self._read(filenames, num_parallel_reads, lambda names: _data.text_lines(names, kind))
+        self._read(filenames, num_parallel_reads, buffer_size, lambda names: _data.text_lines(names, kind))
 
 
 class TFRecordDataset(_FileDataset):
@@ -72,7 +75,7 @@ class TFRecordDataset(_FileDataset):
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None, name=None):
         self._kind = "TFRecordDatasetV2"
         kind = _kind(compression_type)
-        self._read(filenames, num_parallel_reads, lambda names: _data.records(names, kind))
+        self._read(filenames, num_parallel_reads, buffer_size, lambda names: _data.records(names, kind))
 
 
 def tf_record_iterator(path, options=None):
@@ -90,7 +93,7 @@ class FixedLengthRecordDataset(_FileDataset):
         self._kind = "FixedLengthRecordDatasetV2"
         sizes = int(record_bytes), int(header_bytes or 0), int(footer_bytes or 0)
         kind = _kind(compression_type)
-        self._read(filenames, num_parallel_reads, lambda names: _data.fixed_records(names, kind, *sizes))
+        self._read(filenames, num_parallel_reads, buffer_size, lambda names: _data.fixed_records(names, kind, *sizes))
 
 
 class TFRecordOptions:

@@ -29,5 +29,6 @@ def _estimate(dataset, class_func, classes):
     counts = np.ones(classes)
     labels = dataset.take(1024).map(lambda *element: class_func(*element))
     for label in labels.as_numpy_iterator():
-        counts[int(label)] += 1
+        if 0 <= label < classes:  # what picks elements refuses the others
+            counts[int(label)] += 1
     return counts / counts.sum()

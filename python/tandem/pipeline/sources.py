@@ -8,6 +8,7 @@ from tandem import _core
 from tandem.framework.dtypes import int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
+from tandem.framework.shape import as_shape
 from tandem.framework.sparse import SparseTensor, SparseTensorSpec
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.pipeline import structure as nest
@@ -147,8 +148,8 @@ class Sources:
                 f"is {weights.shape}."
             )
         # What is never chosen would be waited for when the others have ended.
-        chosen = [dataset for dataset, weight in zip(datasets, weights) if weight != 0]
-        datasets, weights = (chosen, weights[weights != 0]) if chosen else ([datasets[0].take(0)], [1.0])
+        chosen = [dataset for dataset, weight in zip(datasets, weights) if weight > 0]
+        datasets, weights = (chosen, weights[weights > 0]) if chosen else ([datasets[0].take(0)], [1.0])
         if len(datasets) == 1:
             return datasets[0]
         with np.errstate(divide="ignore"):
@@ -177,9 +178,30 @@ class Sources:
 
 
 def choose(selector, datasets, stop_on_empty):
-    first = datasets[0]
+    structure = datasets[0]._structure
+    for number, other in enumerate(datasets[1:], 1):
+        structure = _common(structure, other._structure, number)
     core = _data.choose(selector._core, [d._core for d in datasets], bool(stop_on_empty))
-    return first._like(core, "_DirectedInterleaveDataset", first._structure)
+    return datasets[0]._like(core, "_DirectedInterleaveDataset", structure)
+
+
+def _common(structure, other, number):
+    """The structure of elements of both."""
+    mine, theirs = structure.components(), other.components()
+    try:
+        nest.map_structure(lambda one, another: None, structure.spec, other.spec)
+        fits = [dtype for dtype, _ in mine] == [dtype for dtype, _ in theirs]
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise TypeError(
+            "Invalid `datasets`. `datasets` must have compatible element specs.\n"
+            f" Dataset 0 element_spec={structure.spec}\n Dataset {number} element_spec={other.spec}"
+        )
+    if mine == theirs:
+        return structure
+    shapes = [as_shape(a).most_specific_compatible_shape(as_shape(b)) for (_, a), (_, b) in zip(mine, theirs)]
+    return structure.with_components([(dtype, shape) for (dtype, _), shape in zip(mine, shapes)])
 
 
 def _sampled_by_dataset(datasets, weights, seed, stop_on_empty, rerandomize):

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <glob.h>
 
+#include "base/file.h"
 #include "kernels/cpu/strings_register.h"
 #include "op/kernel.h"
 #include "tandem/error.h"
@@ -41,7 +42,7 @@ CountPlan prepare_count(const Signature& s) { return {s.in(0).shape.num_elements
 }
 
 void launch_read(const CountPlan&, const LaunchArgs& a) {
-  const std::string& name = *a.in<std::string>(0);
+  const std::string& name = checked_path(*a.in<std::string>(0));
   std::string& out = *a.out<std::string>();
   std::error_code wrong;
   if (fs::is_directory(name, wrong)) fail_file(name, EISDIR);
@@ -61,7 +62,7 @@ void launch_read(const CountPlan&, const LaunchArgs& a) {
 }
 
 void launch_write(const CountPlan&, const LaunchArgs& a) {
-  const std::string& name = *a.in<std::string>(0);
+  const std::string& name = checked_path(*a.in<std::string>(0));
   const std::string& contents = *a.in<std::string>(1);
   std::error_code ignored;
   if (const fs::path folder = fs::path(name).parent_path(); !folder.empty()) {
@@ -78,7 +79,7 @@ void launch_matching(const CountPlan& p, const LaunchArgs& a, OutputAllocator& o
   std::set<std::string> names;
   for (int64_t i = 0; i < p.n; ++i) {
     glob_t found{};
-    if (glob(a.in<std::string>(0)[i].c_str(), 0, nullptr, &found) == 0) {
+    if (glob(checked_path(a.in<std::string>(0)[i]).c_str(), 0, nullptr, &found) == 0) {
       for (size_t k = 0; k < found.gl_pathc; ++k) names.insert(found.gl_pathv[k]);
     }
     globfree(&found);
@@ -168,7 +169,9 @@ void launch_encode64(const Base64Plan& p, const LaunchArgs& a) {
 void launch_decode64(const CountPlan& p, const LaunchArgs& a) {
   for (int64_t i = 0; i < p.n; ++i) {
     std::string_view in = a.in<std::string>(0)[i];
-    while (in.ends_with('=')) in.remove_suffix(1);
+    if (in.size() % 4 == 0) {  // only the last four characters may have padding
+      in.remove_suffix(in.ends_with("==") ? 2 : in.ends_with('='));
+    }
     std::string& out = a.out<std::string>()[i];
     out.clear();
     uint32_t word = 0;
@@ -240,7 +243,7 @@ void launch_wav(const WavPlan& p, const LaunchArgs& a, OutputAllocator& outputs)
   const int64_t wanted =
       p.attrs.desired_channels < 0 ? channels : p.attrs.desired_channels;
   auto* out = static_cast<float*>(outputs.allocate(0, {samples, wanted}));
-  for (int64_t i = 0; i < samples; ++i) {
+  for (int64_t i = 0; wanted > 0 && i < samples; ++i) {
     for (int64_t c = 0; c < wanted; ++c) {
       const int64_t from = i * channels + std::min<int64_t>(c, channels - 1);
       out[i * wanted + c] =
@@ -259,7 +262,22 @@ struct EncodeWavPlan {
 EncodeWavPlan prepare_encode_wav(const Signature& s) {
   return {s.in(0).shape[0], s.in(0).shape[1]};
 }
+// The sizes that the fields of a WAV file's header hold.
+void check_encode_wav(const EncodeWavPlan& p, int32_t rate) {
+  const auto require = [](bool holds, std::string_view what, int64_t given) {
+    if (!holds)
+      throw InvalidArgumentError(fmt::format("EncodeWav: {}, got: {}", what, given));
+  };
+  require(rate > 0, "sample_rate must be in (0, 2^31)", rate);
+  require(p.channels > 0 && p.channels <= UINT16_MAX, "num_channels must be in (0, 2^16)",
+          p.channels);
+  require(p.samples > 0, "num_frames must be positive", p.samples);
+  require(p.samples <= (UINT32_MAX - 44) / 2 / p.channels,
+          "the number of frames does not fit in a WAV file", p.samples);
+}
+
 void launch_encode_wav(const EncodeWavPlan& p, const LaunchArgs& a) {
+  check_encode_wav(p, *a.in<int32_t>(1));
   std::string& out = *a.out<std::string>();
   out.clear();
   const auto put = [&out](auto v) {
@@ -281,7 +299,8 @@ void launch_encode_wav(const EncodeWavPlan& p, const LaunchArgs& a) {
   put(bytes);
   for (int64_t i = 0; i < p.samples * p.channels; ++i) {
     const float v = a.in<float>(0)[i] * 32767.0f;
-    put(static_cast<int16_t>(std::lround(std::clamp(v, -32768.0f, 32767.0f))));
+    const float whole = std::isnan(v) ? 0 : std::clamp(v, -32768.0f, 32767.0f);
+    put(static_cast<int16_t>(std::lround(whole)));
   }
 }
 

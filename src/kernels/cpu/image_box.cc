@@ -57,15 +57,15 @@ void launch_crop(const CropPlan& p, const LaunchArgs& a) {
       const T* image = a.in<T>(0) + a.in<int32_t>(2)[r / p.out_h] * p.h * p.w * c;
       float* out = a.out<float>() + r * p.out_w * c;
       const float y = crop_place(r % p.out_h, p.out_h, box[0], box[2], p.h);
-      const bool above = !(y >= 0 && y <= static_cast<float>(p.h - 1));
+      const bool outside = !crop_inside(y, p.h);
       for (int64_t i = 0; i < p.out_w; ++i, out += c) {
         const float x = crop_place(i, p.out_w, box[1], box[3], p.w);
-        if (above || !(x >= 0 && x <= static_cast<float>(p.w - 1))) {
+        if (outside || !crop_inside(x, p.w)) {
           std::fill_n(out, c, p.outside);
           continue;
         }
         const auto at = [&](float py, float px) {
-          return image + (static_cast<int64_t>(py) * p.w + static_cast<int64_t>(px)) * c;
+          return image + (crop_pixel(py, p.h) * p.w + crop_pixel(px, p.w)) * c;
         };
         if (p.nearest) {
           const T* pixel = at(std::round(y), std::round(x));
@@ -123,12 +123,20 @@ struct Candidate {
 template <class Overlap>
 void choose(int64_t n, const LaunchArgs& a, OutputAllocator& outputs, Overlap overlap) {
   const auto* scores = a.in<float>(1);
-  const auto most = static_cast<size_t>(std::max(*a.in<int32_t>(2), 0));
+  const int32_t most = *a.in<int32_t>(2);
   const float threshold = *a.in<float>(3), least = *a.in<float>(4),
               sigma = *a.in<float>(5);
   if (!(threshold >= 0 && threshold <= 1)) {
     throw InvalidArgumentError(fmt::format(
         "NonMaxSuppression: iou_threshold must be in [0, 1], got {}", threshold));
+  }
+  if (most < 0) {
+    throw InvalidArgumentError(fmt::format(
+        "NonMaxSuppression: max_output_size must be non-negative, got {}", most));
+  }
+  if (!(sigma >= 0)) {
+    throw InvalidArgumentError(fmt::format(
+        "NonMaxSuppression: soft_nms_sigma must be non-negative, got {}", sigma));
   }
   const bool soft = sigma > 0;
   std::priority_queue<Candidate> left;
@@ -137,7 +145,7 @@ void choose(int64_t n, const LaunchArgs& a, OutputAllocator& outputs, Overlap ov
   }
   std::vector<int32_t> chosen;
   std::vector<float> chosen_scores;
-  while (!left.empty() && chosen.size() < most) {
+  while (!left.empty() && chosen.size() < static_cast<size_t>(most)) {
     Candidate c = left.top();
     left.pop();
     const float before = c.score;

@@ -43,21 +43,17 @@ void check_images(const CropGradPlan& p, const int32_t* images) {
   }
 }
 
-bool inside(float at, int64_t size) {
-  return at >= 0 && at <= static_cast<float>(size - 1);
-}
-
 // The four pixels around a place, and how near it is to the last of them.
 struct Around {
   int64_t top, bottom, left, right;
   float down, across;
 };
-Around around(float y, float x) {
+Around around(const CropGradPlan& p, float y, float x) {
   const float y0 = std::floor(y), x0 = std::floor(x);
-  return {static_cast<int64_t>(y0),
-          static_cast<int64_t>(std::ceil(y)),
-          static_cast<int64_t>(x0),
-          static_cast<int64_t>(std::ceil(x)),
+  return {crop_pixel(y0, p.h),
+          crop_pixel(std::ceil(y), p.h),
+          crop_pixel(x0, p.w),
+          crop_pixel(std::ceil(x), p.w),
           y - y0,
           x - x0};
 }
@@ -70,14 +66,13 @@ void spread_box(const CropGradPlan& p, const float* box, const float* grad,
     const float y = crop_place(i, p.out_h, box[0], box[2], p.h);
     for (int64_t j = 0; j < p.out_w; ++j, grad += c) {
       const float x = crop_place(j, p.out_w, box[1], box[3], p.w);
-      if (!inside(y, p.h) || !inside(x, p.w)) continue;
+      if (!crop_inside(y, p.h) || !crop_inside(x, p.w)) continue;
       if (p.nearest) {
-        float* to =
-            at(static_cast<int64_t>(std::round(y)), static_cast<int64_t>(std::round(x)));
+        float* to = at(crop_pixel(std::round(y), p.h), crop_pixel(std::round(x), p.w));
         for (int64_t k = 0; k < c; ++k) to[k] += grad[k];
         continue;
       }
-      const Around a = around(y, x);
+      const Around a = around(p, y, x);
       float *tl = at(a.top, a.left), *tr = at(a.top, a.right), *bl = at(a.bottom, a.left),
             *br = at(a.bottom, a.right);
       for (int64_t k = 0; k < c; ++k) {
@@ -124,9 +119,9 @@ void launch_grad_boxes(const CropGradPlan& p, const LaunchArgs& a) {
         const CropSlope by_y = crop_slope(i, p.out_h, p.h);
         for (int64_t j = 0; j < p.out_w; ++j, grad += c) {
           const float x = crop_place(j, p.out_w, box[1], box[3], p.w);
-          if (!inside(y, p.h) || !inside(x, p.w)) continue;
+          if (!crop_inside(y, p.h) || !crop_inside(x, p.w)) continue;
           const CropSlope by_x = crop_slope(j, p.out_w, p.w);
-          const Around r = around(y, x);
+          const Around r = around(p, y, x);
           const float *tl = at(r.top, r.left), *tr = at(r.top, r.right),
                       *bl = at(r.bottom, r.left), *br = at(r.bottom, r.right);
           double dy = 0, dx = 0;

@@ -44,6 +44,7 @@ UniquePlan prepare_unique(const Signature& s) {
   p.outer = dim_product(p.shape, 0, p.axis);
   p.n = p.shape[p.axis];
   p.inner = dim_product(p.shape, p.axis + 1, p.shape.rank());
+  if (p.inner == 0) p.outer = 0;  // nothing to compare, however often
   p.slots = std::bit_ceil(static_cast<size_t>(p.n) * 2 + 2);
   p.workspace_bytes = (p.slots + 3 * static_cast<size_t>(p.n)) * sizeof(int64_t);
   return p;

@@ -39,9 +39,11 @@ std::vector<Source> bilinear_sources(int64_t in, int64_t out, const nn::ResizeAt
     const auto at = static_cast<float>(i);
     const float x = a.half_pixel_centers ? (at + 0.5f) * scale - 0.5f : at * scale;
     const float floor = std::floor(x);
-    sources[static_cast<size_t>(i)] = {
-        std::max<int64_t>(static_cast<int64_t>(floor), 0),
-        std::min<int64_t>(static_cast<int64_t>(std::ceil(x)), in - 1), x - floor};
+    // Both ends: above 2^24 a place may be rounded to one past the last.
+    const auto pixel = [in](float place) {
+      return std::clamp<int64_t>(static_cast<int64_t>(place), 0, in - 1);
+    };
+    sources[static_cast<size_t>(i)] = {pixel(floor), pixel(std::ceil(x)), x - floor};
   }
   return sources;
 }

@@ -122,6 +122,16 @@ void launch_count(const CountPlan& p, const LaunchArgs& a) { p.run(p, a); }
 
 // ---- HistogramFixedWidth ------------------------------------------------------------
 
+/// How far apart two values are, or half of that where T may have no such number.
+template <class T>
+double distance(T from, T to, bool halved) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<double>(to) - static_cast<double>(from);
+  } else {
+    return static_cast<double>(halved ? to / 2 - from / 2 : to - from);
+  }
+}
+
 template <class T>
 void run_histogram(const CountPlan& p, const LaunchArgs& a, auto* out) {
   using C = std::remove_reference_t<decltype(*out)>;
@@ -140,14 +150,19 @@ void run_histogram(const CountPlan& p, const LaunchArgs& a, auto* out) {
           "HistogramFixedWidth: Histogram values must not contain NaN");
     }
   }
-  const double step = static_cast<double>(high - low) / static_cast<double>(p.bins);
+  const bool halved = !std::isfinite(distance(low, high, false));
+  const double step = distance(low, high, halved) / static_cast<double>(p.bins);
+  const int64_t last = p.bins - 1;
   const auto count = [&](int64_t b, int64_t e, C* bins) {
     std::fill_n(bins, p.bins, C(0));
     for (int64_t i = b; i < e; ++i) {
-      const T above = x[i] > low ? x[i] - low : T(0);
-      const double bin =
-          std::min(static_cast<double>(above) / step, static_cast<double>(p.bins - 1));
-      ++bins[static_cast<int64_t>(bin)];
+      const double bin = x[i] > low ? distance(low, x[i], halved) / step : 0;
+      // Of a range without end a place may be NaN: the first bin.
+      if (x[i] >= high || bin >= static_cast<double>(last)) {
+        ++bins[last];
+      } else {
+        ++bins[bin > 0 ? static_cast<int64_t>(bin) : 0];
+      }
     }
   };
   if (p.parts == 1) return count(0, p.n, out);

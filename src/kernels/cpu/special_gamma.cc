@@ -169,7 +169,8 @@ double digamma(double x) {
   return std::log(x) - 0.5 / x - series - shift - reflection;
 }
 
-double zeta(double x, double q) {
+// For x > 1 and q that is no whole number below 1; a step for each unit from q to 9.
+static double zeta_sum(double x, double q) {
   // (2k)! / B2k, the coefficients of the Euler-Maclaurin sum.
   static constexpr double kA[] = {12.0,
                                   -720.0,
@@ -183,16 +184,6 @@ double zeta(double x, double q) {
                                   -4.5979787224074726105e15,
                                   1.8152105401943546773e17,
                                   -7.1661652561756670113e18};
-  if (std::isnan(x) || std::isnan(q)) return kNan;
-  if (x == 1) return kInf;
-  if (x < 1) return kNan;
-  if (q <= 0) {
-    if (q == std::floor(q)) {
-      return x == std::floor(x) && std::fmod(x, 2) == 0 ? kInf : kNan;
-    }
-    if (x != std::floor(x)) return kNan;
-  }
-  if (q == kInf || x == kInf) return q > 1 ? 0 : q == 1 ? 1 : kInf;
   double a = q, b = std::pow(q, -x), sum = b;
   for (int i = 0; i < 9 || a <= 9; ++i) {
     a += 1;
@@ -214,6 +205,25 @@ double zeta(double x, double q) {
     k += 1;
   }
   return sum;
+}
+
+double zeta(double x, double q) {
+  if (std::isnan(x) || std::isnan(q)) return kNan;
+  if (x == 1) return kInf;
+  if (x < 1) return kNan;
+  if (q <= 0) {
+    if (q == std::floor(q)) {
+      return x == std::floor(x) && std::fmod(x, 2) == 0 ? kInf : kNan;
+    }
+    if (x != std::floor(x)) return kNan;
+  }
+  if (q == kInf || x == kInf) return q > 1 ? 0 : q == 1 ? 1 : kInf;
+  if (q >= -kMaxSteps) return zeta_sum(x, q);
+  // The terms below zero are the first ones of another sum: no step for each.
+  const double fraction = q - std::floor(q);
+  const double sign = std::fmod(x, 2) == 0 ? 1 : -1;
+  return zeta_sum(x, fraction) + sign * zeta_sum(x, 1 - fraction) -
+         sign * zeta_sum(x, 1 - q);
 }
 
 double polygamma(double n, double x) {

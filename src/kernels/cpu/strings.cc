@@ -186,6 +186,9 @@ struct ReduceJoinPlan {
 ReduceJoinPlan prepare_reduce_join(const Signature& s) {
   const auto& attrs = s.attrs.as<ReduceJoinAttrs>();
   const Shape& shape = s.in(0).shape;
+  if (shape.num_elements() == 0) {  // of what is joined there may be any number
+    return {attrs.separator, s.out().shape.num_elements(), {}, {}};
+  }
   const int rank = shape.rank();
   std::vector<int> axes;
   for (const int64_t axis : attrs.axis) {

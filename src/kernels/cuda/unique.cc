@@ -78,6 +78,7 @@ UniquePlan prepare_unique(const Signature& s) {
   p.args.s.outer = dim_product(p.shape, 0, p.axis);
   p.args.s.n = p.shape[p.axis];
   p.args.s.inner = dim_product(p.shape, p.axis + 1, p.shape.rank());
+  if (p.args.s.inner == 0) p.args.s.outer = 0;  // nothing to compare, however often
   p.args.slots = slots_for(p.args.s.n);
   const std::string text = slices_text(s.in(0).dtype, p.index, "unique.cuh");
   p.find = find_function(s.device, s.op->name, text, "find_slots");

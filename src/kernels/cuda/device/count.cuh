@@ -56,7 +56,16 @@ inline void count_chunks(const CountArgs& a, Bin bin_of) {
 }
 
 #if defined(HISTOGRAM)
-/// Values below the range are in the first bin, those above it in the last one.
+/// How far apart two values are, or half of that where T may have no such number.
+inline double distance(T from, T to, bool halved) {
+  if constexpr (is_float<T>::value) {
+    return halved ? (double)(to / 2 - from / 2) : (double)(to - from);
+  } else {
+    return (double)to - (double)from;
+  }
+}
+/// Values below the range are in the first bin, those above it in the last one. Of a
+/// range without end a place may be NaN: the first bin.
 extern "C" __global__ void __launch_bounds__(256)
     histogram(const CountArgs a, const T* range, ReportFlags* flags, i32 site) {
   const T low = range[0], high = range[1];
@@ -67,7 +76,9 @@ extern "C" __global__ void __launch_bounds__(256)
     }
     return;
   }
-  const double step = (double)(T)(high - low) / (double)a.bins;
+  const double all = distance(low, high, false);
+  const bool halved = all - all != 0;  // no finite number
+  const double step = distance(low, high, halved) / (double)a.bins;
   const T* x = (const T*)a.x;
   count_chunks(a, [&](i64 i) -> i64 {
     const T value = x[i];
@@ -75,9 +86,9 @@ extern "C" __global__ void __launch_bounds__(256)
       report_bad(flags, 2, site, 0, i, 0);
       return -1;
     }
-    const T above = value > low ? (T)(value - low) : T(0);
-    const double bin = (double)above / step, last = (double)(a.bins - 1);
-    return (i64)(bin < last ? bin : last);
+    const double bin = value > low ? distance(low, value, halved) / step : 0;
+    if (value >= high || bin >= (double)(a.bins - 1)) return a.bins - 1;
+    return bin > 0 ? (i64)bin : 0;
   });
 }
 #else

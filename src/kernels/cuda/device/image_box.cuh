@@ -31,9 +31,12 @@ struct Between {
   i64 low, high;
   float weight;
 };
-inline Between between(float at) {
+/// The pixel at a rounded place in the image. Above 2^24 the last pixel's number, as a
+/// float, may be one that is not there.
+inline i64 crop_pixel(float at, i64 size) { return (i64)at < size ? (i64)at : size - 1; }
+inline Between between(float at, i64 size) {
   const float below = floorf(at);
-  return {(i64)below, (i64)ceilf(at), at - below};
+  return {crop_pixel(below, size), crop_pixel(ceilf(at), size), at - below};
 }
 
 extern "C" __global__ void crop(const T* x, const float* boxes, const i32* images,
@@ -55,10 +58,10 @@ extern "C" __global__ void crop(const T* x, const float* boxes, const i32* image
       return as_float(from[(row * p.w + column) * p.channels]);
     };
     if (p.nearest) {
-      out[i] = pixel((i64)roundf(y), (i64)roundf(along));
+      out[i] = pixel(crop_pixel(roundf(y), p.h), crop_pixel(roundf(along), p.w));
       continue;
     }
-    const Between r = between(y), c = between(along);
+    const Between r = between(y, p.h), c = between(along, p.w);
     const float tl = pixel(r.low, c.low), bl = pixel(r.high, c.low);
     const float top = tl + (pixel(r.low, c.high) - tl) * c.weight;
     const float bottom = bl + (pixel(r.high, c.high) - bl) * c.weight;
@@ -85,10 +88,10 @@ extern "C" __global__ void crop_grad_image(const float* grad, const float* boxes
     };
     const float g = grad[i];
     if (p.nearest) {
-      add((i64)roundf(y), (i64)roundf(along), g);
+      add(crop_pixel(roundf(y), p.h), crop_pixel(roundf(along), p.w), g);
       continue;
     }
-    const Between r = between(y), c = between(along);
+    const Between r = between(y, p.h), c = between(along, p.w);
     const float upper = (1 - r.weight) * g, lower = r.weight * g;
     add(r.low, c.low, (1 - c.weight) * upper);
     add(r.low, c.high, c.weight * upper);
@@ -125,18 +128,18 @@ extern "C" __global__ void crop_grad_image_ordered(const float* grad, const floa
       for (i64 o = 0; o < p.out_h; ++o) {
         const float y = crop_place(o, p.out_h, box[0], box[2], p.h);
         if (!inside(y, p.h)) continue;
-        const Between r = between(y);
-        const i64 row = (i64)roundf(y);
+        const Between r = between(y, p.h);
+        const i64 row = crop_pixel(roundf(y), p.h);
         if (p.nearest ? row != at.y : r.low != at.y && r.high != at.y) continue;
         for (i64 k = 0; k < p.out_w; ++k) {
           const float x = crop_place(k, p.out_w, box[1], box[3], p.w);
           if (!inside(x, p.w)) continue;
           const float g = from[(o * p.out_w + k) * p.channels];
           if (p.nearest) {
-            if ((i64)roundf(x) == at.x) sum += g;
+            if (crop_pixel(roundf(x), p.w) == at.x) sum += g;
             continue;
           }
-          const Between c = between(x);
+          const Between c = between(x, p.w);
           const float upper = (1 - r.weight) * g, lower = r.weight * g;
           if (r.low == at.y && c.low == at.x) sum += (1 - c.weight) * upper;
           if (r.low == at.y && c.high == at.x) sum += c.weight * upper;
@@ -179,7 +182,7 @@ extern "C" __global__ void crop_grad_boxes(const float* grad, const float* x,
       const float y = crop_place(at.y, p.out_h, box[0], box[2], p.h);
       const float along = crop_place(at.x, p.out_w, box[1], box[3], p.w);
       if (!inside(y, p.h) || !inside(along, p.w)) continue;
-      const Between r = between(y), c = between(along);
+      const Between r = between(y, p.h), c = between(along, p.w);
       const auto pixel = [&](i64 row, i64 column) {
         return from[(row * p.w + column) * p.channels + at.channel];
       };
