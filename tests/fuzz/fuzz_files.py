@@ -178,6 +178,33 @@ def _kinds(tf, np):
 
     kinds["checkpoint"] = lambda folder, rng: variables().write(str(folder / "c")), read_checkpoint
 
+    def manager(folder):
+        return tf.train.CheckpointManager(tf.train.Checkpoint(n=tf.Variable(3)), str(folder / "list"), max_to_keep=2)
+
+    def make_list(folder, rng):
+        kept = manager(folder)
+        for _ in range(3):
+            kept.save()
+
+    def read_list(folder):
+        tf.train.latest_checkpoint(str(folder / "list"))
+        kept = manager(folder)
+        kept.restore_or_initialize()
+        kept.save()
+        kept.save()
+
+    kinds["list"] = make_list, read_list
+
+    def read_table(folder):
+        index = tf.lookup.TextFileIndex
+        for key, value in ((0, 1), (index.WHOLE_LINE, index.LINE_NUMBER), (1, 0)):
+            dtypes = [tf.string if i in (0, index.WHOLE_LINE) else tf.int64 for i in (key, value)]
+            entries = tf.lookup.TextFileInitializer(file(folder), dtypes[0], key, dtypes[1], value)
+            table = tf.lookup.StaticHashTable(entries, "" if dtypes[1] == tf.string else -1)
+            table.lookup(tf.constant(["a"] if dtypes[0] == tf.string else [1], dtypes[0]))
+
+    kinds["table"] = one(b"a\t1\nb\t2\r\n\xc3\xa4\t-3\n"), read_table
+
     def make_model(folder, rng):
         model = tf.Module()
         model.v = tf.Variable([1.0, 2.0])
@@ -200,6 +227,10 @@ def _kinds(tf, np):
     )  # fmt: skip
     kinds["cache"] = (
         lambda folder, rng: all_of(elements().cache(str(folder / "c"))), lambda f: all_of(elements().cache(str(f / "c"))),
+    )  # fmt: skip
+    kinds["snapshot"] = (
+        lambda folder, rng: all_of(elements().snapshot(str(folder / "s"))),
+        lambda f: all_of(elements().snapshot(str(f / "s"))),
     )  # fmt: skip
     return kinds
 
