@@ -36,30 +36,43 @@ void append_record(std::string& to, std::string_view record) {
   to.append(record).append(bytes_of(data_crc));
 }
 
-RecordWriter::RecordWriter(const std::string& path, bool exclusive) : path_(path) {
+RecordWriter::RecordWriter(const std::string& path, const RecordWriterOptions& options)
+    : path_(path) {
+  if (options.compression != Compression::kNone) {
+    packer_.emplace(options.compression, options.compression_level);
+  }
   fd_ = ::open(checked_path(path).c_str(),
-               O_WRONLY | O_CREAT | O_CLOEXEC | (exclusive ? O_EXCL : O_TRUNC), 0666);
+               O_WRONLY | O_CREAT | O_CLOEXEC | (options.exclusive ? O_EXCL : O_TRUNC),
+               0666);
   if (fd_ < 0) throw_file_error(errno, "cannot be written", path);
 }
 
 RecordWriter::~RecordWriter() {
   if (fd_ < 0) return;
   try {
-    flush();
+    close();
   } catch (const Error& e) {
     logging::warn(e.what());
+    ::close(fd_);
   }
-  ::close(fd_);
 }
 
 void RecordWriter::write(std::string_view record) {
-  if (fd_ < 0) throw FailedPreconditionError("Writer is closed: " + path_);
-  if (pending_.size() >= kMostPending) flush();
-  append_record(pending_, record);
+  if (fd_ < 0 || ended_) throw FailedPreconditionError("Writer is closed: " + path_);
+  if (records_.size() + pending_.size() >= kMostPending) flush();
+  append_record(packer_ ? records_ : pending_, record);
 }
 
 void RecordWriter::flush() {
   if (fd_ < 0) return;
+  if (!records_.empty()) {
+    packer_->pack(records_, pending_);
+    records_.clear();
+  }
+  put();
+}
+
+void RecordWriter::put() {
   size_t done = 0;
   while (done < pending_.size()) {
     const ssize_t n = ::write(fd_, pending_.data() + done, pending_.size() - done);
@@ -69,7 +82,8 @@ void RecordWriter::flush() {
     }
     if (errno == EINTR) continue;
     const int error = errno;
-    // Half a record would hide those that come after it. A pipe keeps what it has got.
+    // Half a record, or half of what was packed at once, would hide those that come after
+    // it. A pipe keeps what it has got.
     if (ftruncate(fd_, static_cast<off_t>(written_)) == 0) {
       (void)lseek(fd_, static_cast<off_t>(written_), SEEK_SET);
     } else {
@@ -86,8 +100,14 @@ void RecordWriter::flush() {
 }
 
 void RecordWriter::close() {
+  if (fd_ < 0) return;
   flush();
-  if (fd_ >= 0) ::close(fd_);
+  if (packer_ && !ended_) {
+    packer_->finish(pending_);
+    ended_ = true;
+    put();
+  }
+  ::close(fd_);
   fd_ = -1;
 }
 

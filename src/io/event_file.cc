@@ -37,7 +37,7 @@ EventFile::EventFile(const std::string& folder, EventFileOptions options)
                         static_cast<int64_t>(wall_time()), host_name(), getpid(),
                         number++, options_.suffix);
     try {
-      file_.emplace(path_, true);
+      file_.emplace(path_, RecordWriterOptions{.exclusive = true});
     } catch (const AlreadyExistsError&) {
       // Of a process of the same number, on another machine or in another container.
     }

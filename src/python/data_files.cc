@@ -74,7 +74,15 @@ void bind_data_files(nb::module_& data) {
     return Dataset(data::make_element_file(path, to_components(components), cardinality));
   });
   nb::class_<RecordWriter>(data, "RecordWriter")
-      .def(nb::init<std::string>(), nb::arg("path"))
+      .def(
+          "__init__",
+          [](RecordWriter* at, const std::string& path, const std::string& compression,
+             int level) {
+            new (at)
+                RecordWriter(path, {.compression = compression_from_name(compression),
+                                    .compression_level = level});
+          },
+          nb::arg("path"), nb::arg("compression"), nb::arg("level"))
       .def("write",
            [](RecordWriter& w, nb::bytes record) {
              w.write({static_cast<const char*>(record.data()), record.size()});

@@ -342,11 +342,12 @@ class Records(Writer):
     file = "records"
     every_version = True
     made = None
+    kind = ""
 
     def save(self, version):
         if self.made is None:
             self.base = version
-            self.made = tf.io.TFRecordWriter(f"{self.path}-{version}")
+            self.made = tf.io.TFRecordWriter(f"{self.path}-{version}", self.kind)
         self.made.write(f"{version}".encode() * 1000)
         self.made.flush()
 
@@ -354,7 +355,7 @@ class Records(Writer):
         newest = None
         for name in os.listdir(self.folder):
             try:
-                for record in tf.data.TFRecordDataset(os.path.join(self.folder, name)):
+                for record in tf.data.TFRecordDataset(os.path.join(self.folder, name), self.kind):
                     text = record.numpy().decode()
                     version = int(text[: len(text) // 1000])
                     newest = version if newest is None else max(newest, version)
@@ -363,11 +364,16 @@ class Records(Writer):
         return newest
 
 
+class PackedRecords(Records):
+    kind = "GZIP"
+
+
 WRITERS = {
     "keras": KerasFile, "weights": Weights, "sharded_weights": ShardedWeights, "h5": LegacyH5,
     "model_checkpoint": Checkpointing, "backup": Backup, "dataset": ElementsOfVersion, "cache": CacheFile,
     "snapshot": Snapshot, "saved_model": SavedModel, "checkpoint": Checkpoint, "manager": Manager,
     "summary": Summaries, "tensorboard": Board, "csv": Table, "records": Records,
+    "packed_records": PackedRecords,
 }  # fmt: skip
 
 

@@ -3,10 +3,12 @@ flushed and goes on when there is room again."""
 
 import contextlib
 import csv
+import gzip
 import os
 import resource
 import subprocess
 import sys
+import zlib
 
 import pytest
 import tandem as tf
@@ -107,30 +109,55 @@ def test_the_callback_of_tensorboard_says_it(tmp_path):
     assert steps(path)[: len(before)] == before
 
 
-def test_records_lose_nothing_that_was_flushed(tmp_path):
+def records_until_damage(path, kind):
+    """The records of a file that nobody has closed, and whether its end is missing."""
+    records = []
+    try:
+        for record in tf.data.TFRecordDataset(path, kind).as_numpy_iterator():
+            records.append(record)
+    except tf.errors.DataLossError as e:
+        assert "cut off" in str(e)
+        return records, True
+    return records, False
+
+
+@pytest.mark.parametrize("kind", ["", "GZIP", "ZLIB"])
+def test_records_lose_nothing_that_was_flushed(tmp_path, kind):
     path = str(tmp_path / "records")
-    writer = tf.io.TFRecordWriter(path)
-    writer.write(b"a" * 100)
+    first, second = os.urandom(100), os.urandom(100)
+    writer = tf.io.TFRecordWriter(path, kind)
+    writer.write(first)
     writer.flush()
     with full(path, 60):
-        writer.write(b"b" * 100)
+        writer.write(second)
         with pytest.raises(tf.errors.ResourceExhaustedError, match="records; cannot be written"):
             writer.flush()
-        assert [r.numpy() for r in tf.data.TFRecordDataset(path)] == [b"a" * 100]
+        # A packed file has an end of its own, which comes when it is closed.
+        assert records_until_damage(path, kind) == ([first], kind != "")
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="records; cannot be written"):
+            writer.close()
     writer.close()
-    assert [r.numpy()[:1] for r in tf.data.TFRecordDataset(path)] == [b"a", b"b"]
+    assert records_until_damage(path, kind) == ([first, second], False) and os.listdir(tmp_path) == ["records"]
+    with pytest.raises(tf.errors.FailedPreconditionError, match="closed"):
+        writer.write(b"x")
 
 
 @pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
-def test_records_that_cannot_be_packed_stay_as_they_are(tmp_path, kind):
+def test_the_end_of_a_packed_file_waits_for_room(tmp_path, kind):
     path = str(tmp_path / "records")
-    writer = tf.io.TFRecordWriter(path, kind)
-    record = os.urandom(200)  # packed, it is larger
-    writer.write(record)
+    writer = tf.io.TFRecordWriter(path, tf.io.TFRecordOptions(kind, compression_level=9))
+    writer.write(b"a" * 1000)
     writer.flush()
-    with full(path, -100), pytest.raises(tf.errors.ResourceExhaustedError, match="records; cannot be written"):
+    with full(path), pytest.raises(tf.errors.ResourceExhaustedError, match="records; cannot be written"):
         writer.close()
-    assert [r.numpy() for r in tf.data.TFRecordDataset(path)] == [record] and os.listdir(tmp_path) == ["records"]
+    assert records_until_damage(path, kind) == ([b"a" * 1000], True)
+    writer.close()
+    assert records_until_damage(path, kind) == ([b"a" * 1000], False)
+    unpack = gzip.decompress if kind == "GZIP" else zlib.decompress
+    with open(path, "rb") as file:
+        assert unpack(file.read()).count(b"a" * 1000) == 1
+
+
 
 
 def test_a_device_that_is_full(tmp_path):

@@ -12,7 +12,7 @@ from conftest import ROOT, environment
 ROUNDS = 100 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 5
 WRITERS = [
     "keras", "weights", "sharded_weights", "h5", "model_checkpoint", "backup", "dataset", "cache", "snapshot", "saved_model",
-    "checkpoint", "manager", "summary", "tensorboard", "csv", "records",
+    "checkpoint", "manager", "summary", "tensorboard", "csv", "records", "packed_records",
 ]  # fmt: skip
 
 

@@ -1,8 +1,6 @@
 """Datasets of files: tf.data.TextLineDataset, TFRecordDataset, FixedLengthRecordDataset; tf.io.TFRecordWriter."""
 
-import gzip
 import os
-import zlib
 
 from tandem import _core
 from tandem.framework.errors import InvalidArgumentError
@@ -97,7 +95,7 @@ class FixedLengthRecordDataset(_FileDataset):
 
 
 class TFRecordOptions:
-    """How records are written; compression is the one thing that can be chosen, the rest is accepted."""
+    """How records are written; compression and its level are what can be chosen, the rest is accepted."""
 
     def __init__(
         self, compression_type=None, flush_mode=None, input_buffer_size=None, output_buffer_size=None,
@@ -111,13 +109,13 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    """Writes records to a TFRecord file."""
+    """Writes records to a TFRecord file, packed as they come where the options say so."""
 
     def __init__(self, path, options=None):
-        kind = options if isinstance(options, str) else getattr(options, "compression_type", None)
-        self._path = os.fspath(path)
-        self._kind = _kind(kind)
-        self._writer = _data.RecordWriter(self._path)
+        if isinstance(options, str) or options is None:
+            options = TFRecordOptions(options)
+        level = options.compression_level
+        self._writer = _data.RecordWriter(os.fspath(path), _kind(options.compression_type), -1 if level is None else level)
 
     def write(self, record):
         if isinstance(record, str):
@@ -128,18 +126,7 @@ class TFRecordWriter:
         self._writer.flush()
 
     def close(self):
-        if self._writer is None:
-            return
         self._writer.close()
-        self._writer = None
-        if self._kind in ("GZIP", "ZLIB"):
-            self._pack()
-
-    def _pack(self):
-        """Puts the packed file in the place of the one that was written, which stays where that fails."""
-        with open(self._path, "rb") as plain:
-            contents = plain.read()
-        _core.write_file(self._path, gzip.compress(contents) if self._kind == "GZIP" else zlib.compress(contents))
 
     def __enter__(self):
         return self
