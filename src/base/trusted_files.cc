@@ -82,10 +82,8 @@ std::string reason_to_distrust(int fd, const std::string& path) {
   return judge(s, path, {});
 }
 
-bool is_on_network(const std::string& folder) {
-  struct statfs s{};
-  if (statfs(folder.c_str(), &s)) return false;
-  switch (static_cast<uint32_t>(s.f_type)) {
+bool is_network_file_system(uint32_t type) {
+  switch (type) {
     case 0x6969:      // NFS
     case 0x517B:      // SMB
     case 0xFF534D42:  // CIFS
@@ -104,12 +102,33 @@ bool is_on_network(const std::string& folder) {
   }
 }
 
-std::string cache_folder() {
+bool is_on_network(const std::string& folder) {
+  std::error_code error;
+  fs::path there = fs::absolute(folder.empty() ? "." : folder, error);
+  struct statfs s{};
+  while (statfs(there.c_str(), &s)) {
+    if (!there.has_relative_path()) return false;
+    there = there.parent_path();
+  }
+  return is_network_file_system(static_cast<uint32_t>(s.f_type));
+}
+
+namespace {
+
+std::string wanted_cache_folder() {
   // Set to nothing: no cache.
   if (const char* given = std::getenv("TANDEM_CACHE_DIR")) return given;
   if (const auto base = env_string("XDG_CACHE_HOME")) return *base + "/tandem";
   if (const auto home = env_string("HOME")) return *home + "/.cache/tandem";
   return {};
+}
+
+}  // namespace
+
+std::string cache_folder() {
+  std::string folder = wanted_cache_folder();
+  if (!folder.empty() && is_on_network(folder)) folder.clear();
+  return folder;
 }
 
 bool make_cache_folder(const std::string& folder) {

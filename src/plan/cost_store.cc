@@ -204,7 +204,7 @@ CostStore::CostStore(const std::string& path)
   if (path.empty()) return;
   std::error_code error;
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  if (is_on_network(folder.empty() ? "." : folder)) {
+  if (is_on_network(folder)) {
     path_.clear();
     return;
   }

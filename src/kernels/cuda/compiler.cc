@@ -1,22 +1,17 @@
 #include "kernels/cuda/compiler.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <sstream>
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nvrtc.h>
 #include <unistd.h>
 
-#include "base/flags.h"
+#include "base/cache_files.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/trusted_files.h"
 #include "device/cuda/library.h"
 #include "tandem/error.h"
@@ -96,106 +91,6 @@ std::string numbered(const std::string& source) {
     text += fmt::format("{:4} {}\n", ++number, line);
   }
   return text;
-}
-
-constexpr uint64_t kMagic = 0x6e6962646e617404ull;  // changes with the format
-struct Header {
-  uint64_t magic, bytes, check;
-};
-uint64_t check_of(const std::vector<char>& code) {
-  return hash_bytes({code.data(), code.size()}, kMagic);
-}
-
-struct OwnedFile {
-  int fd;
-  explicit OwnedFile(int file) : fd(file) {}
-  OwnedFile(const OwnedFile&) = delete;
-  OwnedFile& operator=(const OwnedFile&) = delete;
-  ~OwnedFile() {
-    if (fd >= 0) close(fd);
-  }
-  bool read(void* to, size_t bytes) const {
-    for (auto* at = static_cast<char*>(to); bytes;) {
-      const ssize_t got = ::read(fd, at, bytes);
-      if (got <= 0) return false;
-      at += got;
-      bytes -= static_cast<size_t>(got);
-    }
-    return true;
-  }
-};
-
-// Code that runs on the device: what others could have written, or what is damaged, is
-// compiled again.
-bool read_file(const fs::path& path, std::vector<char>& code) {
-  const OwnedFile file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.fd < 0) return false;
-  static std::once_flag told;
-  std::string why = reason_to_distrust(file.fd, path.string());
-  if (why.empty()) why = reason_to_distrust(path.parent_path().string());
-  if (!why.empty()) {
-    std::call_once(
-        told, [&] { logging::warn(why + ": kernels that are kept there are not used"); });
-    return false;
-  }
-  Header header{};
-  if (!file.read(&header, sizeof(header))) return false;
-  if (header.magic != kMagic || header.bytes > (size_t{1} << 30)) return false;
-  code.resize(header.bytes);
-  return file.read(code.data(), code.size()) && check_of(code) == header.check;
-}
-
-// A folder of the cache keeps so many bytes; the oldest files go first.
-constexpr uintmax_t kMostBytes = uintmax_t{512} << 20;
-constexpr int kWritesPerSweep = 64;
-
-void forget_oldest(const fs::path& folder) {
-  std::error_code error;
-  struct Kept {
-    fs::file_time_type time;
-    uintmax_t bytes;
-    fs::path path;
-  };
-  std::vector<Kept> files;
-  uintmax_t sum = 0;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    std::error_code gone;  // another process may sweep, too
-    if (!entry.is_regular_file(gone)) continue;
-    const Kept kept{entry.last_write_time(gone), entry.file_size(gone), entry.path()};
-    if (gone) continue;
-    sum += kept.bytes;
-    files.push_back(kept);
-  }
-  std::sort(files.begin(), files.end(),
-            [](const Kept& a, const Kept& b) { return a.time < b.time; });
-  for (const Kept& file : files) {
-    if (sum <= kMostBytes) return;
-    if (fs::remove(file.path, error)) sum -= file.bytes;
-  }
-}
-
-// A cache that cannot be written is no error: the program is compiled again next time.
-void write_file(const fs::path& path, const std::vector<char>& code) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) return;
-  const fs::path fresh =
-      path.string() + fmt::format(".{}.{}", getpid(), reinterpret_cast<uintptr_t>(&code));
-  {
-    std::ofstream out(fresh, std::ios::binary);
-    const Header header{kMagic, code.size(), check_of(code)};
-    out.write(reinterpret_cast<const char*>(&header), sizeof(header));
-    out.write(code.data(), static_cast<std::streamsize>(code.size()));
-    if (!out) {
-      out.close();
-      fs::remove(fresh, error);
-      return;
-    }
-  }
-  fs::rename(fresh, path, error);
-  if (error) fs::remove(fresh, error);
-  static std::atomic<int> written{0};
-  if (written++ % kWritesPerSweep == 0) forget_oldest(path.parent_path());
 }
 
 std::vector<char> translate(const std::string& name, const std::string& source,
@@ -296,12 +191,12 @@ fs::path file_of(const std::string& source, int arch) {
 Binary compile_or_read(const fs::path& file, const std::string& name,
                        const std::string& source, CompileTarget target) {
   Binary binary;
-  if (!file.empty() && read_file(file, binary.code)) {
+  if (!file.empty() && read_cache_file(file, binary.code)) {
     binary.from = Binary::From::kDisk;
     return binary;
   }
   binary.code = translate(name, source, target);
-  if (!file.empty()) write_file(file, binary.code);
+  if (!file.empty()) write_cache_file(file, binary.code);
   return binary;
 }
 

@@ -82,5 +82,20 @@ TEST_F(TrustedFiles, ACacheFolderIsThisUsersAlone) {
   EXPECT_FALSE(make_cache_folder(file + "/below"));
 }
 
+TEST(NetworkFileSystems, AreKnownByTheirNumbers) {
+  for (const uint32_t nfs_or_smb : {0x6969u, 0xFF534D42u, 0xFE534D42u, 0x65735546u}) {
+    EXPECT_TRUE(is_network_file_system(nfs_or_smb));
+  }
+  for (const uint32_t local : {0xEF53u, 0x58465342u, 0x01021994u, 0x9123683Eu}) {
+    EXPECT_FALSE(is_network_file_system(local));  // ext4, XFS, tmpfs, Btrfs
+  }
+}
+
+TEST(NetworkFileSystems, OfAFolderThatIsNotThere) {
+  EXPECT_FALSE(is_on_network("/proc/no/such/folder"));
+  EXPECT_FALSE(is_on_network("no/such/folder/relative"));
+  EXPECT_FALSE(is_on_network(""));
+}
+
 }  // namespace
 }  // namespace tandem
