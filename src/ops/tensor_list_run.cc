@@ -195,7 +195,12 @@ Outputs run_stack(AttrsRef attrs, Inputs in) {
   return {zeros(none, a.element_dtype)};
 }
 Outputs run_from_tensor(AttrsRef, Inputs in) {
-  check_length("TensorListFromTensor", in[0].dim(0), std::numeric_limits<int32_t>::max());
+  if (in[0].num_elements() > 0) {
+    check_length("TensorListFromTensor", in[0].dim(0),
+                 std::numeric_limits<int32_t>::max());
+  } else {
+    check_length("TensorListFromTensor", in[0].dim(0));
+  }
   const Tensor t = identity(in[0]);  // where ops run now
   if (t.impl()->device == &Runtime::get().cpu() && t.dtype() != DType::kString &&
       t.dtype() != DType::kVariant) {

@@ -21,22 +21,25 @@ namespace {
 bool has_dimensions(PyObject* value) {
   if (is_tensor(value)) return tensor_of(value).shape().rank() > 0;
   if (!PySequence_Check(value)) return false;
-  const bool sized = PySequence_Size(value) >= 0;
-  PyErr_Clear();  // an array of no dimensions has no size
-  return sized && !PyUnicode_Check(value);
+  if (PySequence_Size(value) >= 0) return !PyUnicode_Check(value);
+  drop_error(PyExc_Exception);  // an array of no dimensions has no size
+  return false;
 }
 
 }  // namespace
 
 data::Size to_size(nb::handle value) {
-  if (has_dimensions(value.ptr())) {
+  const auto refuse = [&] {
     raise(PyExc_ValueError,
           "A count of a dataset is one integer, not " + repr_of(value.ptr()));
-  }
+  };
+  if (has_dimensions(value.ptr())) refuse();
   if (is_tensor(value.ptr()) && tensor_of(value.ptr()).impl()->symbolic) {
     return data::Size(tensor_of(value.ptr()));
   }
-  return to_ints(value.ptr(), "a count of a dataset")[0];
+  const Ints ints = to_ints(value.ptr(), "a count of a dataset");
+  if (ints.size() != 1) refuse();
+  return ints[0];
 }
 
 data::Element to_element(nb::handle list) {

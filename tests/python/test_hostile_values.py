@@ -71,6 +71,10 @@ def test_histogram_of_a_range_without_numbers_for_it(run_python, gpus):
             for low, high in ranges:
                 found = tf.histogram_fixed_width(values, np.array([low, high], dtype), nbins=5).numpy()
                 assert found.sum() == 5 and (found >= 0).all(), (dtype, low, high, found)
+        # Numbers that a double cannot tell apart.
+        for low in (2**60, -(2**62) - 5):
+            found = tf.histogram_fixed_width(low + np.arange(10), np.array([low, low + 10]), nbins=5).numpy()
+            assert found.tolist() == [2] * 5, found
         """,
         gpus=gpus,
         env=GUARDED,

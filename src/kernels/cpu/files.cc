@@ -269,8 +269,9 @@ void check_encode_wav(const EncodeWavPlan& p, int32_t rate) {
       throw InvalidArgumentError(fmt::format("EncodeWav: {}, got: {}", what, given));
   };
   require(rate > 0, "sample_rate must be in (0, 2^31)", rate);
-  require(p.channels > 0 && p.channels <= UINT16_MAX, "num_channels must be in (0, 2^16)",
-          p.channels);
+  // A frame's size, two bytes a channel, has a field of 16 bits, too.
+  require(p.channels > 0 && p.channels <= UINT16_MAX / 2,
+          "num_channels must be in (0, 2^15)", p.channels);
   require(p.samples > 0, "num_frames must be positive", p.samples);
   require(p.samples <= (UINT32_MAX - 44) / 2 / p.channels,
           "the number of frames does not fit in a WAV file", p.samples);

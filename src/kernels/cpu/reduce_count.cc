@@ -122,11 +122,14 @@ void launch_count(const CountPlan& p, const LaunchArgs& a) { p.run(p, a); }
 
 // ---- HistogramFixedWidth ------------------------------------------------------------
 
-/// How far apart two values are, or half of that where T may have no such number.
+/// How far apart two values are, `from` being the lesser one, or half of that where T may
+/// have no such number.
 template <class T>
 double distance(T from, T to, bool halved) {
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<double>(to) - static_cast<double>(from);
+    // Exact: a double would round numbers above 2^53 before they are subtracted.
+    using U = std::make_unsigned_t<T>;
+    return static_cast<double>(static_cast<U>(static_cast<U>(to) - static_cast<U>(from)));
   } else {
     return static_cast<double>(halved ? to / 2 - from / 2 : to - from);
   }

@@ -43,8 +43,17 @@ SuppressionPlan prepare(const Signature& s) {
   p.matrix = kMatrix;
   p.function = find_function(s.device, s.op->name, suppress_text(), "choose_boxes");
   p.site = std::make_shared<ErrorSite>([](const Report& r) {
-    return fmt::format("NonMaxSuppression: iou_threshold must be in [0, 1], got {}",
-                       std::bit_cast<float>(static_cast<uint32_t>(r.value)));
+    if (r.code == 2) {
+      return fmt::format(
+          "NonMaxSuppression: max_output_size must be non-negative, got {}", r.value);
+    }
+    const auto value = std::bit_cast<float>(static_cast<uint32_t>(r.value));
+    return r.code == 3
+               ? fmt::format(
+                     "NonMaxSuppression: soft_nms_sigma must be non-negative, got {}",
+                     value)
+               : fmt::format("NonMaxSuppression: iou_threshold must be in [0, 1], got {}",
+                             value);
   });
   p.workspace_bytes = sizeof(int64_t) + static_cast<size_t>(p.n) * 12;
   return p;

@@ -56,12 +56,13 @@ inline void count_chunks(const CountArgs& a, Bin bin_of) {
 }
 
 #if defined(HISTOGRAM)
-/// How far apart two values are, or half of that where T may have no such number.
+/// How far apart two values are, `from` being the lesser one, or half of that where T may
+/// have no such number.
 inline double distance(T from, T to, bool halved) {
   if constexpr (is_float<T>::value) {
     return halved ? (double)(to / 2 - from / 2) : (double)(to - from);
   } else {
-    return (double)to - (double)from;
+    return (double)((u64)to - (u64)from);  // exact, modulo 2^64
   }
 }
 /// Values below the range are in the first bin, those above it in the last one. Of a

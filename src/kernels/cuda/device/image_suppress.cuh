@@ -38,11 +38,22 @@ extern "C" __global__ void choose_boxes(const Suppression p, ReportFlags* flags,
   __shared__ i64 best_place[kThreads];
   const int thread = threadIdx.x;
   const float threshold = *p.threshold, least = *p.least, sigma = *p.sigma;
-  const bool fits = threshold >= 0 && threshold <= 1, soft = sigma > 0;
-  if (!fits && thread == 0) {
-    report_bad(flags, 1, site, (i64)__float_as_uint(threshold), 0, 0);
+  const i32 wanted = *p.most;
+  const bool soft = sigma > 0;
+  i32 bad = 0;
+  if (!(threshold >= 0 && threshold <= 1)) {
+    bad = 1;
+  } else if (wanted < 0) {
+    bad = 2;
+  } else if (!(sigma >= 0)) {
+    bad = 3;
   }
-  const i64 most = fits ? *p.most : 0;
+  if (bad && thread == 0) {
+    const float value = bad == 1 ? threshold : sigma;
+    report_bad(flags, bad, site, bad == 2 ? (i64)wanted : (i64)__float_as_uint(value), 0,
+               0);
+  }
+  const i64 most = bad ? 0 : wanted;
   for (i64 i = thread; i < p.n; i += kThreads) {
     p.left[i] = p.scores[i] > least ? p.scores[i] : (float)kNotANumber;
   }
