@@ -16,7 +16,9 @@ void Cancellation::cancel() {
   {
     // Callbacks run under the lock, so that a Registration that has gone is not called.
     const std::lock_guard lock(mutex_);
-    if (cancelled_.exchange(true, std::memory_order_acq_rel)) return;
+    if (cancelled()) return;
+    since_ = std::chrono::steady_clock::now();
+    cancelled_.store(true, std::memory_order_release);
     for (const auto& callback : callbacks_) callback();
     children.swap(children_);
   }

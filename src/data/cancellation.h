@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -25,6 +26,8 @@ class Cancellation : public std::enable_shared_from_this<Cancellation> {
   Cancellation& operator=(const Cancellation&) = delete;
 
   bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  /// When it was; asked once it was.
+  std::chrono::steady_clock::time_point since() const { return since_; }
   void check() const {
     if (cancelled()) throw_cancelled();
   }
@@ -74,6 +77,7 @@ class Cancellation : public std::enable_shared_from_this<Cancellation> {
   void poll() const;
   bool is_awaited_by_holder(const VariableLock* lock) const;
   std::atomic<bool> cancelled_{false};
+  std::chrono::steady_clock::time_point since_;  // written before cancelled_
   std::mutex mutex_;
   std::list<std::function<void()>> callbacks_;         // guarded by mutex_
   std::vector<std::weak_ptr<Cancellation>> children_;  // guarded by mutex_

@@ -26,7 +26,11 @@ class ParallelMapWork {
         deterministic_(deterministic),
         wake_(cancellation_, [this] { wake_all(); }) {}
 
-  void cancel() { cancellation_->cancel(); }
+  /// When it was cancelled, by this or before.
+  std::chrono::steady_clock::time_point cancel() {
+    cancellation_->cancel();
+    return cancellation_->since();
+  }
 
   bool next(Element& out) {
     std::unique_lock lock(mutex_);
@@ -103,9 +107,8 @@ class ParallelMapWork {
     const std::lock_guard input_lock(input_mutex_);
     {
       std::unique_lock lock(mutex_);
-      wait_until(room_, lock, *cancellation_, [&] {
-        return ended_ || static_cast<int64_t>(slots_.size()) < most_;
-      });
+      wait_until(room_, lock, *cancellation_,
+                 [&] { return ended_ || static_cast<int64_t>(slots_.size()) < most_; });
       if (ended_) return nullptr;
     }
     auto slot = std::make_shared<Slot>();
@@ -164,8 +167,7 @@ class ParallelMap final : public Cursor {
                                                 workers, deterministic)),
         workers_(workers) {}
   ~ParallelMap() override {
-    work_->cancel();
-    Worker::end(threads_);
+    Worker::end(threads_, work_->cancel());
     work_->give_back();
   }
 

@@ -42,7 +42,11 @@ class AheadWork {
         turns_(std::move(turns)),
         wake_(cancellation_, [this] { wake_all(); }) {}
 
-  void cancel() { cancellation_->cancel(); }
+  /// When it was cancelled, by this or before.
+  std::chrono::steady_clock::time_point cancel() {
+    cancellation_->cancel();
+    return cancellation_->since();
+  }
 
   bool take(Element& out) {
     std::unique_lock lock(mutex_);
@@ -136,10 +140,7 @@ class Ahead final : public Cursor {
         std::shared_ptr<Turns> turns)
       : Cursor(context, "Prefetch"),
         work_(std::make_shared<AheadWork>(context, input, size, std::move(turns))) {}
-  ~Ahead() override {
-    work_->cancel();
-    Worker::end(thread_);
-  }
+  ~Ahead() override { Worker::end(thread_, work_->cancel()); }
 
  private:
   bool advance(Element& out) override {

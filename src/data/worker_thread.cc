@@ -71,8 +71,9 @@ Worker::Worker(const std::string& name, std::function<void()> body)
       });
 }
 
-void Worker::end(std::vector<Worker>& workers) {
-  const auto until = Clock::now() + kPatience;
+// From when they were told, so that stages beside one another share the time.
+void Worker::end(std::vector<Worker>& workers, Clock::time_point told) {
+  const auto until = told + kPatience;
   for (Worker& w : workers) {
     if (w.state_->wait_or_leave(until)) {
       w.thread_.join();

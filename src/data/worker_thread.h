@@ -3,6 +3,7 @@
 // training step. Ended by whoever made them.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,10 +20,11 @@ class Worker {
   Worker& operator=(Worker&&) = default;
   ~Worker() = default;
 
-  /// Waits until they have ended; their pass has been cancelled. One that is in a user's
-  /// function which does not return (a generator that waits for something) is left behind
-  /// after a while: it ends with that function.
-  static void end(std::vector<Worker>& workers);
+  /// Waits until they have ended; they were told so at `told`, when their pass was
+  /// cancelled. One that is in a user's function which does not return (a generator that
+  /// waits for something) is left behind a while after that: it ends with that function.
+  static void end(std::vector<Worker>& workers,
+                  std::chrono::steady_clock::time_point told);
   /// Whether a thread that was left behind still runs.
   static bool left_behind();
 

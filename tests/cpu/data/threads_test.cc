@@ -1,13 +1,18 @@
 // Threads of pipelines: early destruction, cancellation, no deadlock, bounded queues.
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/core_set.h"
 #include "cpu/data/data_support.h"
 #include "data/cancellation.h"
+#include "data/worker_thread.h"
 
 namespace tandem::data {
 namespace {
@@ -94,6 +99,31 @@ TEST(Threads, AnInterruptEndsAWait) {
     Element element;
     EXPECT_THROW(iterator.next(element), Interrupt);
   }
+}
+
+// Several stages of one pass are taken down one after the other: what the first has
+// waited counts for the next.
+TEST(Threads, ThatDoNotReturnAreLeftBehindAWhileAfterTheyWereTold) {
+  struct Gate {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool open = false;
+  };
+  const auto gate = std::make_shared<Gate>();
+  std::vector<Worker> workers;
+  workers.emplace_back("data-test", [gate] {
+    std::unique_lock lock(gate->mutex);
+    gate->changed.wait(lock, [&] { return gate->open; });
+  });
+  Worker::end(workers, std::chrono::steady_clock::now() - std::chrono::hours(1));
+  EXPECT_TRUE(workers.empty());
+  EXPECT_TRUE(Worker::left_behind());
+  {
+    const std::lock_guard lock(gate->mutex);
+    gate->open = true;
+  }
+  gate->changed.notify_all();
+  while (Worker::left_behind()) std::this_thread::yield();
 }
 
 TEST(Threads, OneDatasetServesManyIterators) {
