@@ -25,7 +25,9 @@ std::vector<TimePoint> given(std::span<Device* const> devices) {
 
 void end_late_loops(std::span<Device* const> devices) {
   if (pass_within(given(devices), std::chrono::seconds(1))) return;
-  for (Device* d : devices) d->end_loops();
+  for (Device* d : devices) {
+    if (!pass_within(given({&d, 1}), std::chrono::nanoseconds(0))) d->end_loops();
+  }
 }
 
 }  // namespace tandem

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "device/wait_until_passed.h"
 #include "run/executable.h"
 
 namespace tandem {
@@ -45,8 +44,9 @@ void ArenaPool::reclaim(const ArenaPool* but) {
   }
 }
 
+// The allocator gives it to nobody before.
 PlanArena::~PlanArena() {
-  for (const TimePoint& end : ends) wait_until_passed(end);
+  for (const TimePoint& end : ends) buffer->add_use(end);
 }
 
 std::unique_ptr<PlanArena> ArenaPool::take(const Device& device, size_t bytes,

@@ -194,7 +194,8 @@ size_t weight_of(const CallPlan& plan) {
 }
 
 // Bounded by weight: programs whose shapes change endlessly lose the plans that were not
-// used for longest. Of two generations the older one is dropped when the younger is full.
+// looked up here for longest; threads keep what they use themselves. Of two generations
+// the older one is dropped when the younger is full.
 class SharedCache {
  public:
   Ref<CallPlan> find(const KeyWords& key, uint64_t hash) {

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <iterator>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "device/stream.h"
+#include "device/wait_until_passed.h"
 #include "run/executable.h"
 #include "tensor/buffer.h"
 
@@ -15,7 +15,6 @@ namespace tandem::dropped_plans {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Plans = std::vector<std::unique_ptr<Executable>>;
 
 struct Dropped {
@@ -33,23 +32,13 @@ thread_local int t_keeping = 0;
 /// Their memory should be back when the function is gone, if that is soon.
 constexpr std::chrono::milliseconds kPatience(500);
 
-bool ends_soon(const Executable& plan) {
-  const auto end = Clock::now() + kPatience;
-  std::chrono::microseconds pause(1);
-  while (plan.has_work()) {
-    if (Clock::now() > end) return false;
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, std::chrono::microseconds(200));
-  }
-  return true;
-}
-
 Plans take_finished() {
   Plans finished;
   Dropped& all = dropped();
   const std::lock_guard lock(all.mutex);
-  const auto first = std::partition(all.plans.begin(), all.plans.end(),
-                                    [](const auto& plan) { return plan->has_work(); });
+  const auto first =
+      std::partition(all.plans.begin(), all.plans.end(),
+                     [](const auto& plan) { return !plan->open_work().empty(); });
   std::move(first, all.plans.end(), std::back_inserter(finished));
   all.plans.erase(first, all.plans.end());
   return finished;
@@ -61,7 +50,7 @@ bool any_left() {
   return !all.plans.empty();
 }
 
-[[maybe_unused]] const bool g_installed = (Buffer::set_give_back(sweep), true);
+[[maybe_unused]] const bool g_installed = (Buffer::set_give_back([] { sweep(); }), true);
 
 }  // namespace
 
@@ -69,7 +58,9 @@ void add(std::unique_ptr<Executable> plan) {
   if (!plan) return;
   sweep();
   // A device that is busy with those before it will not be done with this one.
-  if (!plan->has_work() || (!any_left() && !on_stream_thread && ends_soon(*plan))) return;
+  const std::vector<TimePoint> work = plan->open_work();
+  if (work.empty()) return;
+  if (!any_left() && !on_stream_thread && pass_within(work, kPatience)) return;
   // What is deleted later, wherever that is, takes no lock of other plans.
   plan->leave_pool();
   Dropped& all = dropped();
@@ -78,9 +69,7 @@ void add(std::unique_ptr<Executable> plan) {
 }
 
 // Deleted without the lock: functions may hold functions.
-void sweep() {
-  if (!t_keeping) take_finished();
-}
+bool sweep() { return !t_keeping && !take_finished().empty(); }
 
 Keep::Keep() { ++t_keeping; }
 Keep::~Keep() { --t_keeping; }

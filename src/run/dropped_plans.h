@@ -14,8 +14,9 @@ namespace dropped_plans {
 
 /// No call uses it any more.
 void add(std::unique_ptr<Executable> plan);
-/// Deletes those whose work is over. The caller holds no lock of the executor's.
-void sweep();
+/// Deletes those whose work is over; whether there were any. The caller holds no lock of
+/// an ArenaPool.
+bool sweep();
 
 /// While it lives, this thread holds such a lock: sweep() leaves everything alone.
 class Keep {

@@ -58,8 +58,8 @@ class Executable {
   void retire();
 
   // No call is under way:
-  /// Devices are not done with its calls.
-  bool has_work() const;
+  /// The ends of its calls that devices have not come to.
+  std::vector<TimePoint> open_work() const;
   /// It keeps the memory that it has to itself, and takes no lock of other plans.
   void leave_pool();
 
@@ -119,7 +119,6 @@ class Executable {
   void take_from_others();
   /// False: calls use some of it.
   bool give_up_memory();
-  static bool has_work(const Frame& frame);
   static void collect_ends(const Frame& frame, std::vector<TimePoint>& ends);
   void await_earlier_users(Frame& frame);
   void place_arenas(Frame& frame);

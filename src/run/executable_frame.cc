@@ -110,18 +110,11 @@ void Executable::wait_quietly(const Frame& frame) const {
   }
 }
 
-bool Executable::has_work() const {
+std::vector<TimePoint> Executable::open_work() const {
+  std::vector<TimePoint> ends;
   const std::lock_guard lock(frames_mutex_);
-  return std::any_of(frames_.begin(), frames_.end(),
-                     [](const std::unique_ptr<Frame>& f) { return has_work(*f); });
-}
-
-bool Executable::has_work(const Frame& f) {
-  const auto open = [](const TimePoint& t) { return !t.passed(); };
-  if (std::any_of(f.lane_end.begin(), f.lane_end.end(), open)) return true;
-  return std::any_of(
-      f.children.begin(), f.children.end(),
-      [](const std::unique_ptr<Frame>& child) { return has_work(*child); });
+  for (const auto& f : frames_) collect_ends(*f, ends);
+  return ends;
 }
 
 void Executable::rebind(Frame& f, const std::vector<Patch>& patches, void*& bound,

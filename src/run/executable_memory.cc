@@ -112,8 +112,7 @@ void Executable::attach(Frame& f) {
   try {
     attach_now(f);
   } catch (const ResourceExhaustedError&) {
-    // Now without the lock of the pool.
-    dropped_plans::sweep();
+    if (!dropped_plans::sweep()) throw;  // now without the lock of the pool
     attach_now(f);
   }
 }

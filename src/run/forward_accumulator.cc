@@ -35,7 +35,7 @@ class ForwardAccumulator::Impl final : public ForwardListener {
     return it == tangents_.end() ? Tensor() : it->second;
   }
 
-  bool follows(const Tensor& t) const override { return find(t).defined(); }
+  bool follows(const Tensor& t) const override { return !busy_ && find(t).defined(); }
 
   void on_call(std::span<const TensorArg> inputs, std::span<const Tensor> outputs,
                const Backward& backward) override {

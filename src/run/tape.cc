@@ -85,14 +85,20 @@ bool wants(const Tape& tape, const Tensor& tensor) {
 
 bool tapes_want(const Tensor& tensor) {
   if (!recording()) return false;
-  return !t_lists.forwards.empty() ||
+  return std::any_of(t_lists.forwards.begin(), t_lists.forwards.end(),
+                     [&](const ForwardListener* f) { return f->follows(tensor); }) ||
          std::any_of(t_lists.tapes.begin(), t_lists.tapes.end(),
                      [&](const Tape* tape) { return wants(*tape, tensor); });
 }
 
 int gradient_order(std::span<const TensorArg> sources) {
-  // Forward mode is a gradient of a gradient.
-  int order = 2 * static_cast<int>(t_lists.forwards.size());
+  int order = 0;
+  for (const ForwardListener* forward : t_lists.forwards) {
+    const bool follows =
+        std::any_of(sources.begin(), sources.end(),
+                    [&](const TensorArg& t) { return forward->follows(t.get()); });
+    if (follows) order += 2;  // a gradient of a gradient
+  }
   for (const Tape* tape : t_lists.tapes) {
     const bool follows =
         !tape->variables_only &&

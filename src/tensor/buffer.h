@@ -23,8 +23,8 @@ class Buffer : public RefCounted {
   static Ref<Buffer> allocate(Device& device, size_t bytes);
   /// For a copy or another stream.
   static Ref<Buffer> allocate(Device& device, size_t bytes, Stream* stream);
-  /// Called, without locks, when a device has run out of memory and its work is over:
-  /// lets go what nobody needs.
+  /// Called, without the lock of an ArenaPool, when a device has run out of memory and
+  /// its work is over: lets go what nobody needs.
   static void set_give_back(void (*give_back)());
   /// Host memory that somebody else owns.
   static Ref<Buffer> foreign(Device& device, void* address, size_t bytes,
@@ -80,7 +80,7 @@ class Buffer : public RefCounted {
   Buffer(Device& device, Allocation allocation)
       : device_(&device), allocation_(allocation) {}
 
-  static constexpr int kMaxUses = 4;  // streams that may touch one buffer
+  static constexpr int kMaxUses = 8;  // streams that may touch one buffer
   Device* device_;
   Allocation allocation_;
   TimePoint ready_;

@@ -89,7 +89,7 @@ PartialValue read_ints(DType dtype, const void* data, int64_t n);
 Ints host_ints(const Tensor& tensor, std::string_view what);
 
 /// The one element of an integer or bool tensor; InvalidArgumentError when it has none or
-/// several. Every operand that is taken for a scalar is read by this.
+/// several.
 int64_t host_int(const Tensor& tensor, std::string_view what);
 
 }  // namespace tandem
