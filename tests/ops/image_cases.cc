@@ -308,19 +308,20 @@ void add_boxes(CaseList& cases) {
            chosen({1, 2}, {0.875, 0.5}));
   cases.push_back(
       {.op = "DrawBoundingBoxesV2",
-       .inputs = {{.shape = {1, 5, 5, 2}},
+       .inputs = {{.shape = {1, 5, 5, 3}},
                   {.shape = {1, 1, 4},
                    .fixed = {0.25, 0.25, 0.75, 1},
                    .dtype = DType::kFloat32},
-                  {.shape = {1, 2}, .fixed = {9, 8}, .dtype = DType::kFloat32}},
+                  {.shape = {1, 3}, .fixed = {9, 8, 7}, .dtype = DType::kFloat32}},
        .dtypes = {DType::kFloat32, DType::kFloat16},
        .reference = [](const std::vector<Ref>& in, DType) {
          Ref out = in[0];
          for (int y = 1; y <= 3; ++y) {
            for (int x = 1; x <= 4; ++x) {
              if (y == 2 && x != 1 && x != 4) continue;
-             out.re(static_cast<size_t>(y * 5 + x) * 2) = 9;
-             out.re(static_cast<size_t>(y * 5 + x) * 2 + 1) = 8;
+             for (int c = 0; c < 3; ++c) {
+               out.re(static_cast<size_t>((y * 5 + x) * 3 + c)) = 9 - c;
+             }
            }
          }
          return std::vector<Ref>{out};
