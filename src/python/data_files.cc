@@ -82,7 +82,7 @@ void bind_data_files(nb::module_& data) {
                 RecordWriter(path, {.compression = compression_from_name(compression),
                                     .compression_level = level});
           },
-          nb::arg("path"), nb::arg("compression"), nb::arg("level"))
+          nb::arg("path"), nb::arg("compression") = "", nb::arg("level") = -1)
       .def("write",
            [](RecordWriter& w, nb::bytes record) {
              w.write({static_cast<const char*>(record.data()), record.size()});
