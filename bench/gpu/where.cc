@@ -4,8 +4,8 @@
 #include <map>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "step/training.h"
 #include "tandem/profile.h"
 

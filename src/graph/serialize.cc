@@ -4,9 +4,9 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "graph/custom_gradient.h"
 #include "graph/source_of.h"
 #include "graph/stored_graph.h"

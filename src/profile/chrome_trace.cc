@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "profile/lanes.h"
 
 namespace tandem {

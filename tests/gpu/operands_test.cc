@@ -3,8 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "gpu/gpu.h"
 #include "tandem/function.h"
 #include "tandem/profile.h"

@@ -7,8 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "gpu/gpu.h"
 #include "tandem/error.h"
 #include "tandem/function.h"

@@ -4,8 +4,7 @@
 
 #include <map>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "gpu/gpu.h"
 #include "tandem/function.h"
 

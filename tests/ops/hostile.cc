@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -26,6 +25,7 @@
 
 #include "base/flags.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "device/cpu/guarded_memory.h"
 #include "device/runtime.h"
 #include "graph/serialize.h"

@@ -5,8 +5,8 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "kernels/cuda/program.h"
 #include "tandem/error.h"
 #include "tandem/ops/attrs.h"

@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/flags.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "graph/serialize.h"
 #include "run/graph_function.h"
 #include "support/random_graph.h"

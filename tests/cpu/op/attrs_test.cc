@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "op/op_def.h"
 #include "support/alone.h"
 #include "tandem/error.h"

@@ -3,8 +3,8 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "ops/values.h"
 #include "support/traced.h"
 

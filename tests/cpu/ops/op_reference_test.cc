@@ -4,8 +4,8 @@
 #include <limits>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "op/emitter.h"
 #include "ops/values.h"
 #include "tandem/tandem.h"

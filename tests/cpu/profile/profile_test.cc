@@ -5,9 +5,9 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/recorder.h"
 #include "base/recording_source.h"
 #include "support/alone.h"

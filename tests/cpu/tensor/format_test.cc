@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "device/runtime.h"
 #include "tensor/format_array.h"
 #include "tensor/format_element.h"

@@ -1,6 +1,6 @@
 // Profiles with the GPU's own times, on the pretended GPU and its pretended CUPTI.
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "device/capture_session.h"
 #include "gpu/fake/gpu.h"
 #include "tandem/function.h"

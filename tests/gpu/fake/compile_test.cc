@@ -4,8 +4,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "gpu/fake/gpu.h"
 #include "tandem/error.h"
 #include "tandem/function.h"
