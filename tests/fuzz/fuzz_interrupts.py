@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Is an interrupt ever lost? A timer's signal raises in the main thread at random moments of fit, tracing, eager ops,
 datasets and functions; what the handler raises must come out of the call that it met, and the values of the next
-round must be right. Reports what Python had to ignore (a signal in a destructor or a weak reference's callback)."""
+round must be right. Reports what Python had to ignore (a signal in a destructor or a weak reference's callback).
+A round that takes more than two minutes ends the run with the stacks."""
 
 import argparse
 import random
@@ -12,6 +13,7 @@ import traceback
 
 import numpy as np
 import tandem as tf
+import watchdog
 
 
 class Interrupted(BaseException):
@@ -106,6 +108,7 @@ def main():
     calls, findings, end = 0, 0, time.monotonic() + options.seconds
     while time.monotonic() < end:
         name = rng.choice(list(works))
+        watchdog.within(120)
         came = watch.run(works[name], rng.choice([1e-4, 1e-3, 1e-2, 1e-1]) * (0.1 + rng.random()))
         signal.setitimer(signal.ITIMER_REAL, 0)
         calls += 1
@@ -116,6 +119,7 @@ def main():
         if not (values == values[0]).all():
             findings += 1
             print(f"a variable is torn: call {calls}, {name}", flush=True)
+    watchdog.done()
     print(f"{watch.raised} interrupts; ignored by Python where nothing can be raised: {len(watch.ignored)}")
     for text in sorted(set(watch.ignored))[:10]:
         print("  ", text[:160])

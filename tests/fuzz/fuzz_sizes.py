@@ -5,7 +5,8 @@
 
 A finding is an error that is no class of TensorFlow's, a call that takes longer than 10 s, or a number that was cut:
 the function gives for 2**32 + 1 and 2**32 + 2 what it gives for 1 and 2, and these differ. Half of the calls have the
-number as an int64 argument of a traced function.
+number as an int64 argument of a traced function. A call that takes a minute, because no signal ends it, ends the run
+with the stacks.
 """
 
 import argparse
@@ -19,6 +20,8 @@ import resource
 import signal
 import sys
 import time
+
+import watchdog
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, os.environ.get("TANDEM_PACKAGE", str(ROOT / "build/dev/python")))
@@ -82,10 +85,12 @@ def main():
         nonlocal calls
         calls += 1
         signal.alarm(10)
+        watchdog.within(60)
         try:
             return [np.asarray(part) for part in tf.nest.flatten(run(number), expand_composites=True)]
         finally:
             signal.alarm(0)
+            watchdog.done()
 
     def finding(name, argument, what):
         if (name, argument, what) not in found:

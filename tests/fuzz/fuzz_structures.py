@@ -4,7 +4,8 @@
     fuzz_structures.py --seconds 60 [--seed N] [--only fit,dataset] [--module tensorflow]
 
 With --module tensorflow the same is asked of TensorFlow, where it is installed: what the cases expect is its semantics.
-A finding is printed with the seed that repeats it and the smallest nest that shows it.
+A finding is printed with the seed that repeats it and the smallest nest that shows it. A nest that takes more than two
+minutes ends the run with the stacks.
 """
 
 import argparse
@@ -15,7 +16,10 @@ import sys
 import time
 import traceback
 
+import watchdog
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SECONDS_OF_A_NEST = 120
 sys.path.insert(0, str(ROOT / "tests/python"))
 
 
@@ -58,6 +62,7 @@ def main():
             def run(nest):
                 nonlocal calls
                 calls += 1
+                watchdog.within(SECONDS_OF_A_NEST)
                 function(tf, nest)  # noqa: B023  (runs before the next turn)
 
             try:
@@ -69,6 +74,7 @@ def main():
                     found.add(text[-1])
                     print(f"--- {name}: --seed {number} --only {name}", *text[-14:], sep="\n", flush=True)
         number += 1
+    watchdog.done()
     print(f"fuzz_structures: {calls} calls, {findings} findings")
     return 1 if findings else 0
 

@@ -4,6 +4,7 @@ every GPU there is (emulated ones with TANDEM_EMULATE_GPUS=2). Every value is ch
 TANDEM_TEST_NEEDS_GPU=1 a machine without a GPU is an error.
 
 `--seed` gives the same programs; which thread is first differs. `--rounds N` ends after N rounds of each thread.
+Threads that have not ended two minutes after their time end the run with their stacks.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import traceback
 
 import numpy as np
 import tandem as tf
+import watchdog
 
 SIZE = 256
 
@@ -151,6 +153,7 @@ def main():
         sys.exit("fuzz_threads: there is no GPU here")
     print(f"seed {options.seed}, devices {devices}", flush=True)
     run = Run(options.seconds, options.rounds)
+    watchdog.within(options.seconds + 120)
     works, adders, sums = [], [], []
 
     def start(into, body, *arguments):
@@ -180,6 +183,7 @@ def main():
         thread.join()
     for device, shared, counts in sums:
         run.expect((shared.numpy() == sum(counts)).all(), "sum", device, sum(counts), shared.numpy()[:4])
+    watchdog.done()
     for text in run.findings[:10]:
         print(text)
     print(f"fuzz_threads: {run.calls + sum(sum(c) for _, _, c in sums)} calls, {len(run.findings)} findings")

@@ -1,7 +1,11 @@
 """A short piece of the fuzzers of threads and interrupts, with fixed seeds, and how the fuzzer of ops judges."""
 
+import os
 import pathlib
 import runpy
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -11,7 +15,7 @@ FUZZ = pathlib.Path(__file__).parents[1] / "fuzz"
 
 
 def fuzz(run_python, name, *options, gpus):
-    arguments = f"import sys\nsys.argv = {[name, *options]!r}\n"
+    arguments = f"import sys\nsys.argv = {[name, *options]!r}\nsys.path.insert(0, {str(FUZZ)!r})\n"
     status, out, err = run_python(arguments + (FUZZ / f"{name}.py").read_text(), gpus=gpus)
     assert status == 0, out + err[-2000:]
     assert f"{name}: " in out
@@ -22,6 +26,34 @@ def test_threads(run_python, gpus):
     if gpus == 1 and not has_real_gpu():
         pytest.skip("several emulated GPUs stand for one")
     fuzz(run_python, "fuzz_threads", "--seed=1", "--seconds=200", "--rounds=1", gpus=gpus)
+
+
+WAITS_FOR_EVER = """#!/usr/bin/env python3
+import signal, subprocess, sys, time
+subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+while True:
+    time.sleep(1000)
+"""
+
+
+def test_a_fuzzer_that_does_not_end_is_a_finding(tmp_path):
+    shutil.copy(FUZZ / "run", tmp_path)
+    fuzzer = tmp_path / "fuzz_nothing.py"
+    fuzzer.write_text(WAITS_FOR_EVER)
+    fuzzer.chmod(0o755)
+    done = subprocess.run([sys.executable, str(tmp_path / "run"), "--minutes", "0", "--margin", "3"], cwd=tmp_path,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "fuzz_nothing: no end" in done.stdout and "with findings: fuzz_nothing" in done.stdout
+    # The output has ended, which the child of the fuzzer had open as well: it is gone, too.
+
+
+def test_a_call_that_does_not_return_is_told_with_its_stack():
+    program = "import watchdog, time\ndef call():\n    time.sleep(1000)\nwatchdog.within(0.2)\ncall()\n"
+    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(FUZZ)}, capture_output=True,
+                          text=True, check=False)  # fmt: skip
+    assert done.returncode == 1
+    assert "Timeout" in done.stderr and "in call" in done.stderr
 
 
 def judged(gpu, cpu, call="tf.f(t0)", **more):
