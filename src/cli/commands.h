@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tandem::cli {
 
@@ -14,7 +15,7 @@ int devices();
 
 struct OpsOptions {
   bool markdown = false;
-  std::string name;  // only this op; empty: all
+  std::vector<std::string> names;  // only these ops; empty: all
 };
 int ops(const OpsOptions& options);
 

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
   OpsOptions ops_options;
   auto* ops_command = app.add_subcommand("ops", "Print the op table");
   ops_command->add_flag("--markdown", ops_options.markdown, "as docs/ops.md");
-  ops_command->add_option("name", ops_options.name, "one op, with all its details");
+  ops_command->add_option("names", ops_options.names, "ops, with all their details");
 
   CLI11_PARSE(app, argc, argv);
   try {

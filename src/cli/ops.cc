@@ -110,10 +110,8 @@ void print_one(const OpDef& op) {
 }  // namespace
 
 int ops(const OpsOptions& options) {
-  if (!options.name.empty()) {
-    print_one(OpTable::get().at(options.name));
-    return 0;
-  }
+  for (const std::string& name : options.names) print_one(OpTable::get().at(name));
+  if (!options.names.empty()) return 0;
   std::vector<const OpDef*> all = OpTable::get().all();
   std::sort(all.begin(), all.end(),
             [](const OpDef* a, const OpDef* b) { return a->name < b->name; });

@@ -114,6 +114,15 @@ TEST(Ops, ListsEveryOpOnALineOfItsOwn) {
   for (const OpDef* op : OpTable::get().all()) EXPECT_SAYS(r, op->name + " ");
 }
 
+TEST(Ops, SaysWhatThereIsOfEachNamedOp) {
+  const Result r = tandem("ops Erf Betainc");
+  EXPECT_EQ(r.code, 0) << r.text;
+  EXPECT_SAYS(r, "Erf(x) -> y\n");
+  EXPECT_SAYS(r, "Betainc(a, b, x) -> z\n");
+  EXPECT_SAYS(r, "  kernel: cpu.elementwise.Betainc\n");
+  EXPECT_NE(tandem("ops Erf NoSuchOp").code, 0);
+}
+
 TEST(Ops, MarkdownIsATableOfAllOps) {
   const Result r = tandem("ops --markdown");
   EXPECT_EQ(r.code, 0);
