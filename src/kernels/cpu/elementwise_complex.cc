@@ -156,10 +156,10 @@ void add_gradients(Adder t) {
 template <class T>
 void add_parts(Adder t) {
   using C = std::complex<T>;
+  // Angle is with the special functions.
   t.unary_to<T, C>("ComplexAbs", [](C x) { return vm::hypot(x.real(), x.imag()); }, 6);
   t.unary_to<T, C>("Real", [](C x) { return x.real(); });
   t.unary_to<T, C>("Imag", [](C x) { return x.imag(); });
-  t.unary_to<T, C>("Angle", [](C x) { return vm::atan2(x.imag(), x.real()); }, 16);
   t.binary_to<C, T>("Complex", [](T re, T im) { return C(re, im); });
 }
 

@@ -36,7 +36,6 @@ TANDEM_VECTOR_FUNCTION(log1p);
 TANDEM_VECTOR_FUNCTION(sinh);
 TANDEM_VECTOR_FUNCTION(tanh);
 TANDEM_VECTOR_FUNCTION2(atan2);
-TANDEM_VECTOR_FUNCTION2(hypot);
 TANDEM_VECTOR_FUNCTION2(pow);
 TANDEM_LIBMVEC float acosf(float) noexcept;
 TANDEM_LIBMVEC float asinf(float) noexcept;
@@ -70,8 +69,6 @@ inline float cos(float x) { return ::cosf(x); }
 inline float sin(float x) { return ::sinf(x); }
 inline float atan2(float y, float x) { return ::atan2f(y, x); }
 inline double atan2(double y, double x) { return ::atan2(y, x); }
-inline float hypot(float x, float y) { return ::hypotf(x, y); }
-inline double hypot(double x, double y) { return ::hypot(x, y); }
 inline float pow(float x, float y) { return ::powf(x, y); }
 inline double pow(double x, double y) { return ::pow(x, y); }
 

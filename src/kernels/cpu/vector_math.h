@@ -304,4 +304,29 @@ inline double acos(double x) {
   return sum + (sum_error(base, part, sum) + fused(times, a.tail, base_low));
 }
 
+/// The root of x² + y²; by way of double, where no square overflows.
+inline float hypot(float x, float y) {
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  const double a = x, b = y;
+  const float value = static_cast<float>(std::sqrt(fused(a, a, b * b)));
+  const bool infinite = (std::fabs(x) == kInfinite) | (std::fabs(y) == kInfinite);
+  return infinite ? kInfinite : value;
+}
+/// The larger is brought near 1 where its square would overflow or vanish.
+inline double hypot(double x, double y) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const double a = std::fabs(x), b = std::fabs(y);
+  const double most = a > b ? a : b, least = a > b ? b : a;
+  const bool large = most > 0x1p500, small = most < 0x1p-400;
+  const double scale = large ? 0x1p-600 : (small ? 0x1p600 : 1.0);
+  const double back = large ? 0x1p600 : (small ? 0x1p-600 : 1.0);
+  const double h = most * scale, l = least * scale;
+  // Where both are of one size, (h - l)² + 2hl has one rounding of weight, h² + l² two.
+  const double apart = h - l;
+  const double far = fused(h, h, l * l), close = fused(2 * l, h, apart * apart);
+  const double value = std::sqrt(2 * l < h ? far : close) * back;
+  const bool infinite = (a == kInfinite) | (b == kInfinite);
+  return infinite ? kInfinite : value;
+}
+
 }  // namespace tandem::cpu::TANDEM_ISA::vm
