@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Stores the errors of TensorFlow's elementwise functions in ulp, as tests/python/ulp_cases.py measures them.
+"""Stores the errors of elementwise functions in ulp, as tests/python/ulp_cases.py measures them.
 
-Run with a Python that has TensorFlow and mpmath; rewrites tests/python/data/ulp.json. `--table` prints instead the
-table of docs/precision.md, with the errors of the package `tandem` beside the stored ones. `--gpu` writes that page's
-column of the GPU anew, from the report of `tools/gpu/check ulp` that tools/gpu/collect has kept.
+Run with a Python that has TensorFlow and mpmath: writes TensorFlow's errors to tests/python/data/ulp.json. `--ours` with
+the package `tandem` writes ours beside them, and from both the table of docs/precision.md. `--gpu` writes that
+page's column of the GPU anew, from the report of `tools/gpu/check ulp` that tools/gpu/collect has kept.
 """
 
+import importlib
 import json
 import pathlib
 import sys
@@ -14,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/precision.md"
 GPU_CHECKS = ROOT / "docs/performance-data/gpu-checks.json"
 sys.path.insert(0, str(ROOT / "tests/python"))
-from ulp_cases import FACTS, measure, names  # noqa: E402
+from ulp_cases import FACTS, measure, names, stored  # noqa: E402
 
 COLUMNS = (("float32", "complex64"), ("float64", "complex128"), ("float16",), ("bfloat16",))
 NOT_MEASURED = "not measured"
@@ -27,7 +28,8 @@ def figure(x):
 def worst(errors, dtypes):
     """Of one column, without subnormal numbers; None: there is no such dtype."""
     ranges = next((errors[d] for d in dtypes if d in errors), None)
-    return ranges and figure(max(float(x) for k, x in ranges.items() if k not in ("tiny", "subnormal results")))
+    known = ranges and [x for k, x in ranges.items() if k not in ("tiny", "subnormal results") and x is not None]
+    return figure(max(known)) if known else None
 
 
 def gpu_report():
@@ -41,17 +43,43 @@ def gpu_cell(report, name):
 
 
 def table():
-    import tandem as tf
-
-    facts, report = json.loads(FACTS.read_text()), gpu_report()
-    print("| function | float32 | float64 | float16 | bfloat16 | GPU |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    """The lines of the page's table, from the stored errors of both."""
+    report, facts = gpu_report(), stored()
+    lines = ["| function | float32 | float64 | float16 | bfloat16 | GPU |", f"| --- |{' ---: |' * 5}"]
     for name in names():
-        with tf.device("CPU:0"):
-            ours = measure(tf, name, quick=False)
-        pairs = [(worst(ours, dtypes), worst(facts[name], dtypes)) for dtypes in COLUMNS]
-        cells = [f"{mine} ({theirs or '–'})" if mine else "" for mine, theirs in pairs]
-        print(f"| {' | '.join([name, *cells, gpu_cell(report, name)])} |")
+        theirs, ours = ({d: {k: pair[i] for k, pair in r.items()} for d, r in facts[name].items()} for i in (0, 1))
+        pairs = [(worst(ours, dtypes), worst(theirs, dtypes)) for dtypes in COLUMNS]
+        cells = [f"{mine} ({other or '–'})" if mine else "" for mine, other in pairs]
+        lines.append(f"| {' | '.join([name, *cells, gpu_cell(report, name)])} |")
+    return lines
+
+
+def write_table():
+    lines = PAGE.read_text().splitlines()
+    rows = [i for i, line in enumerate(lines) if line.startswith("|")]
+    lines[rows[0] : rows[-1] + 1] = table()
+    PAGE.write_text("\n".join(lines) + "\n")
+
+
+def short(error):
+    return "inf" if error == float("inf") else float(f"{error:.3g}")
+
+
+def keep(measured, place):
+    """Writes errors into each pair of stored ones: TensorFlow's at place 0, ours at 1; null: not measured."""
+    old, lines = stored() if FACTS.exists() else {}, []
+    for name in names():
+        before = {(d, k): list(pair) for d, r in old.get(name, {}).items() for k, pair in r.items()}
+        now = {(d, k): x for d, r in measured[name].items() for k, x in r.items()}
+        pairs = {}
+        for key in [*now, *(key for key in before if key not in now)]:
+            pair = before.get(key, [None, None])
+            pair[place] = now.get(key)
+            if pair != [None, None]:
+                pairs.setdefault(key[0], {})[key[1]] = [x if x is None else short(x) for x in pair]
+        lines.append(f"{json.dumps(name)}: {json.dumps(pairs)}")
+    FACTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    print(f"{len(lines)} functions in {FACTS.relative_to(ROOT)}")
 
 
 def write_gpu_column():
@@ -68,18 +96,12 @@ def write_gpu_column():
 
 
 if __name__ == "__main__":
-    if "--table" in sys.argv:
-        table()
-        raise SystemExit
     if "--gpu" in sys.argv:
         write_gpu_column()
         raise SystemExit
-    import tensorflow as tf
-
-    facts = {name: measure(tf, name, quick=False) for name in names()}
-    lines = []
-    for name, dtypes in facts.items():
-        stored = {d: {k: float(f"{x:.3g}") for k, x in kinds.items()} for d, kinds in dtypes.items()}
-        lines.append(f"{json.dumps(name)}: {json.dumps(stored)}")
-    FACTS.write_text("{\n" + ",\n".join(lines).replace("Infinity", '"inf"') + "\n}\n")
-    print(f"{len(facts)} functions in {FACTS.relative_to(ROOT)}")
+    place = 1 if "--ours" in sys.argv else 0
+    tf = importlib.import_module("tandem" if place else "tensorflow")
+    with tf.device("CPU:0"):
+        keep({name: measure(tf, name, quick=False) for name in names()}, place)
+    if place:
+        write_table()
