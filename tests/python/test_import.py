@@ -1,6 +1,7 @@
 """What `import tandem` loads and starts: little, and nothing. Counted, not timed."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -53,7 +54,7 @@ def test_import_loads_little_and_starts_no_thread(run_python):
 
 
 def test_a_processor_without_avx2_is_told_what_it_lacks():
-    """Nehalem, emulated: a sentence and an exception or a status, no illegal instruction."""
+    """Nehalem, emulated: one sentence and an exception or a status, no illegal instruction."""
     emulator = shutil.which("qemu-x86_64")
     if not emulator:
         pytest.skip("qemu-x86_64 (Debian's qemu-user) is not installed")
@@ -64,10 +65,12 @@ def test_a_processor_without_avx2_is_told_what_it_lacks():
     assert "ImportError: Tandem needs a processor with AVX2 and FMA" in python.stderr
     assert "lacks: AVX2, FMA, BMI2" in python.stderr
 
-    command = PACKAGE.parent / "bin/tandem"
-    doctor = subprocess.run([*nehalem, command, "doctor"], capture_output=True, text=True, check=False)
-    assert doctor.returncode == 1, doctor.stderr
-    assert doctor.stderr.startswith("Tandem needs a processor with AVX2 and FMA")
+    programs = PACKAGE.parent / "bin"
+    for command in ([programs / "tandem", "doctor"], [programs / "demo"]):
+        ended = subprocess.run([*nehalem, *command], capture_output=True, text=True, check=False)
+        assert ended.returncode == 1, ended.stderr
+        assert ended.stdout == ""
+        assert re.fullmatch(r"Tandem needs a processor with AVX2 and FMA .* lacks: AVX2, FMA, BMI2.*\n", ended.stderr)
 
 
 def test_no_other_package_is_loaded_before_it_is_used(run_python):
