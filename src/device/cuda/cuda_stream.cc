@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "base/recorder.h"
 #include "device/cuda/copy_team.h"
 #include "device/cuda/cuda_device.h"
@@ -13,6 +14,11 @@ namespace tandem::cuda {
 namespace {
 /// So many endings occupy one more thread: a wake-up takes as long as a few.
 constexpr size_t kWorthHelp = 2;
+/// Pieces of work from one event to the next.
+constexpr uint64_t kBetweenMarks = 64;
+/// A launch waits by itself, and for ever if need be, once about 1,024 are queued. A piece
+/// of work is one or a few.
+constexpr uint64_t kMostQueued = 512;
 }  // namespace
 
 void CudaStream::open() {
@@ -49,7 +55,27 @@ TimePoint CudaStream::enqueue(StreamTask task) {
   task(context(native_));
   // The number is given after the work is enqueued: an event recorded for it covers it,
   // whatever other threads submit meanwhile.
-  return {this, submitted_.fetch_add(1, std::memory_order_acq_rel) + 1};
+  const uint64_t number = submitted_.fetch_add(1, std::memory_order_acq_rel) + 1;
+  if (number % kBetweenMarks == 0) cover(number);
+  return {this, number};
+}
+
+// Half of the queue stays with the GPU, which is not to run out of work meanwhile.
+void CudaStream::make_room() {
+  const uint64_t passed = completed_.load(std::memory_order_acquire);
+  const uint64_t last = submitted_.load(std::memory_order_acquire);
+  if (last - passed < kMostQueued) return;
+  const uint64_t enough = last - kMostQueued / 2;
+  while (!has_passed(enough) && !closed_ && options_.device->enter()) {
+    uint64_t next = enough;
+    {
+      Lock lock(mutex_);
+      retire();
+      if (!recorded_.empty()) next = std::min(next, recorded_.front().sequence);
+    }
+    wait_or_interrupt(next);
+    poll_interrupt_now();
+  }
 }
 
 void CudaStream::fail(std::exception_ptr error) {

@@ -1,7 +1,8 @@
 // CudaStream: a native stream. Tasks run at once on the caller and enqueue work; events
-// are recorded only when somebody waits for a point that none covers yet. What must
-// happen on the host once work is done (the last step of a copy to pageable memory) is
-// done by whoever first sees that it is done, and where it is much by several threads.
+// are recorded when somebody waits for a point that none covers yet, and after every so
+// many pieces of work, so that a queue which is too long can be waited for in parts. What
+// must happen on the host once work is done (the last step of a copy to pageable memory)
+// is done by whoever first sees that it is done, and where it is much by several threads.
 // Owned by its device; any thread.
 #pragma once
 
@@ -40,6 +41,7 @@ class CudaStream final : public Stream {
   TimePoint submit(StreamTask task) override;
   /// The same, but what the task throws is the caller's, and not left with the stream.
   TimePoint enqueue(StreamTask task);
+  void make_room() override;
   std::unique_ptr<Captured> capture(
       std::function<void(const StreamContext&)> task) override;
   void wait(TimePoint point) override;

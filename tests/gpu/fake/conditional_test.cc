@@ -208,6 +208,27 @@ TEST_F(FakeConditional, AnEndlessLoopEndsWhenItIsInterrupted) {
   }
 }
 
+// A call that waits for a place in the queue ends, and so does the loop it waits for.
+TEST_F(FakeConditional, WaitingForRoomBehindAnEndlessLoopIsInterrupted) {
+  const auto f = loop();
+  const Tensor x = ones({4, 4});
+  f(x).wait();
+  gpu->synchronize();
+  {
+    const fake::Background background;
+    const Tensor y = f(x);
+    const auto nothing = [](const StreamContext&) {};
+    for (int i = 0; i < 600; ++i) gpu->compute().submit(nothing);
+    const InterruptScope scope([](void*) { throw Stop(); });
+    EXPECT_THROW(gpu->compute().make_room(), Stop);
+  }
+  EXPECT_NO_THROW(gpu->synchronize());
+  fake::answer({true, true, false});
+  fake::take_log();
+  f(x).wait();
+  EXPECT_EQ(products(fake::take_log()), 2u);
+}
+
 // What a kernel reports meanwhile is not lost.
 TEST_F(FakeConditional, AReportOfAnInterruptedLoopIsStillThrown) {
   const auto f = loop();

@@ -85,6 +85,31 @@ TEST_F(FakeStreams, APointPassesInOrderAndWaitingForItDoesNoMore) {
   gpu->allocator().free(a, {});
 }
 
+// The driver takes so many launches; one more would wait inside of it, where nothing
+// interrupts. Half of the queue is left, so that the GPU has something to do.
+TEST_F(FakeStreams, AQueueIsBounded) {
+  fake::run_at_once(false);
+  const Allocation a = gpu->allocator().allocate(64, &gpu->compute());
+  const Allocation b = gpu->allocator().allocate(64, &gpu->compute());
+  const auto copy = [&] { return gpu->copy(gpu->compute(), a.address, b.address, 16); };
+  fake::take_log();
+  const TimePoint early = copy();
+  for (int i = 0; i < 99; ++i) copy();
+  gpu->compute().make_room();
+  EXPECT_EQ(fake::take_log(), Lines{}) << "there was room";
+  for (int i = 0; i < 500; ++i) copy();
+  const TimePoint last = copy();
+  gpu->compute().make_room();
+  const size_t done = fake::take_log().size();
+  EXPECT_GE(done, 601u - 256u);
+  EXPECT_LT(done, 601u - 128u);
+  EXPECT_TRUE(early.passed());
+  EXPECT_FALSE(last.passed());
+  last.host_wait();
+  gpu->allocator().free(a, {});
+  gpu->allocator().free(b, {});
+}
+
 TEST_F(FakeStreams, ALaunchThatFailsPoisonsItsResultAndWhatComesOfIt) {
   const Tensor x = constant(Floats{1, 2, 3});
   (x + x).wait();
