@@ -327,6 +327,23 @@ def test_device_scopes_are_part_of_the_trace():
     assert f.experimental_get_tracing_count() == 2
 
 
+def test_how_many_values_a_composite_tensor_has_is_no_reason_to_trace():
+    @tf.function
+    def total(x):
+        return tf.reduce_sum(tf.sparse.to_dense(x) if isinstance(x, tf.SparseTensor) else x)
+
+    for n in range(1, 6):
+        values = np.arange(n * 4.0)
+        assert total(tf.sparse.from_dense(np.pad(values + 1, (0, 20 - 4 * n)))) == (values + 1).sum()
+        rows = tf.RaggedTensor.from_row_lengths(values, [n, 2 * n, n])
+        assert total(rows) == values.sum()
+        assert total(tf.RaggedTensor.from_row_lengths(rows, [1, 2])) == values.sum()
+    assert total.experimental_get_tracing_count() == 3
+    # How many rows there are is part of a shape.
+    total(tf.RaggedTensor.from_row_lengths([1.0, 2.0], [1, 1]))
+    assert total.experimental_get_tracing_count() == 4
+
+
 def test_frequent_tracing_is_said(caplog):
     f = tf.function(lambda x: x)
     with caplog.at_level(logging.WARNING, logger="tandem"):

@@ -13,7 +13,7 @@ import weakref
 from tandem import _core
 from tandem.framework import composites
 from tandem.framework.concrete_function import ConcreteFunction
-from tandem.framework.function_type import FunctionType, Slot, mark, skeleton, spec_of
+from tandem.framework.function_type import FunctionType, Slot, mark, skeleton, spec_of, with_open_sizes
 from tandem.framework.spec import TensorSpec
 from tandem.framework.tracing import Traced, trace_callable  # noqa: F401  (for others)
 
@@ -184,7 +184,7 @@ class Function(_core.FunctionCache):
             same = self._concretes.setdefault(key, [])
             found = _most_specific(same, shapes)
             if found is None:
-                wanted = self._generalized(same, shapes)
+                wanted = with_open_sizes((args, kwargs), self._generalized(same, shapes))
                 found = self._trace(args, kwargs, wanted, _known(tensors))
                 same.append((tuple(spec.shape for spec in found._traced.inputs), found))
             self._recent[id(found)] = key

@@ -13,6 +13,7 @@ import numpy as np
 
 from tandem import _core
 from tandem.framework import composites
+from tandem.framework.shape import TensorShape
 from tandem.framework.spec import TensorSpec, TypeSpec
 
 
@@ -107,6 +108,24 @@ def skeleton(value, tensors):
     if hasattr(type(value), "__tf_tracing_type__"):
         return ("Y", value.__tf_tracing_type__(None))
     return ("O", ObjectKey(value, keep=tensors is None))
+
+
+def with_open_sizes(value, shapes):
+    """The shapes of the tensors that skeleton() finds. How many values a sparse or ragged tensor has is data, and no
+    reason for another trace: such sizes are unknown."""
+    opened = zip(_counted_by_data(value), shapes, strict=True)
+    return tuple(TensorShape([None, *s.as_list()[1:]]) if by_data and s.rank else s for by_data, s in opened)
+
+
+def _counted_by_data(value, by_data=False):
+    """For each tensor whether data decides its first size."""
+    if isinstance(value, (Slot, _core.Tensor, TensorSpec)):
+        return [by_data]
+    parts = None if isinstance(value, _core.VariableBase) else composites.opened(value)
+    if parts is None:
+        return []
+    counted = getattr(type(value), "_tf_counted_by_data", ())
+    return [flag for i, part in enumerate(parts[0]) for flag in _counted_by_data(part, by_data or i in counted)]
 
 
 def spec_of(value):

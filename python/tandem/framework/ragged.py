@@ -382,6 +382,8 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         return self.with_flat_values(execute("Cast", self.flat_values, dtype=as_dtype(dtype)))
 
     # As an argument or result of functions, loops and branches.
+    _tf_counted_by_data = (0,)  # of the components: the values
+
     def _tf_components(self):
         return [self._values, self._row_splits]
 

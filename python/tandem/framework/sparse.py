@@ -51,6 +51,8 @@ class SparseTensor(CompositeTensor):
         return self.with_values(execute("Cast", self._values, dtype=as_dtype(dtype)))
 
     # As an argument or result of functions, loops and branches.
+    _tf_counted_by_data = (0, 1)  # of the components: indices and values
+
     def _tf_components(self):
         return [self._indices, self._values, self._dense_shape]
 
