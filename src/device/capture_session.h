@@ -12,8 +12,8 @@
 
 namespace tandem {
 
-/// What a step is called in a recording of what the device did. Strings live as long as
-/// the process; all but the name may be null.
+/// What a step is called in a recording of what the device did. All but the name may be
+/// null. Strings live as long as the process, the detail as long as what is captured.
 struct StepLabel {
   const char* name = "";         // of the op
   const char* site = nullptr;    // the line of the user's program

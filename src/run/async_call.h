@@ -40,8 +40,8 @@ class DeviceOutputs final : public OutputAllocator {
   void* allocate(int output, const Shape& shape) override {
     const auto i = static_cast<size_t>(output);
     const DType dtype = plan_.outputs[i].dtype;
-    tensors_[i] =
-        make_tensor_for("result of", plan_.op->name.c_str(), *plan_.device, dtype, shape);
+    tensors_[i] = make_tensor_for({"result of", plan_.op->name.c_str()}, *plan_.device,
+                                  dtype, shape);
     return static_cast<std::byte*>(tensors_[i].impl()->address(leases_)) + offset_;
   }
   std::vector<Tensor>& tensors() { return tensors_; }

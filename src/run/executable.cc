@@ -179,13 +179,13 @@ void* Executable::result_address(Frame& f, size_t k, std::optional<LeaseSet>& le
   const Result& r = results_[k];
   if (r.any_stream) {
     const auto bytes = static_cast<size_t>(checked_bytes(r.info->dtype, r.info->shape));
-    Ref<Buffer> buffer = allocate_for({"result of", name_, r.info->dtype, &r.info->shape},
-                                      *r.device, bytes, nullptr);
+    Ref<Buffer> buffer =
+        allocate_for(note("result of", *r.info), *r.device, bytes, nullptr);
     f.result_tensors[k] =
         make_tensor(r.info->dtype, r.info->shape, *r.device, std::move(buffer), 0);
   } else {
     f.result_tensors[k] =
-        make_tensor_for("result of", name_, *r.device, r.info->dtype, r.info->shape);
+        make_tensor_for(note("result of"), *r.device, r.info->dtype, r.info->shape);
   }
   if (!leases) leases.emplace();
   return f.result_tensors[k].impl()->address(*leases);
@@ -475,6 +475,10 @@ const char* Executable::site_of(const Step& step) const {
   const char* text = at ? recorder::intern(site_text(*at)) : "";
   site.store(text, std::memory_order_relaxed);
   return *text ? text : nullptr;
+}
+
+StepLabel Executable::label_of(const Step& step) const {
+  return {step.name, nullptr, step.detail.empty() ? nullptr : step.detail.c_str()};
 }
 
 Device* Executable::device_of(ValueRef v) const {

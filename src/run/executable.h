@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "tensor/live_memory.h"
 #include "tensor/tensor_impl.h"
 
 namespace tandem {
 
 class ArenaPool;
 class Team;
+struct StepLabel;
 struct VariableImpl;
 struct VariableLock;
 
@@ -155,6 +157,17 @@ class Executable {
   [[gnu::cold]] void launch_recorded(const Step& step, const Prepared& prepared,
                                      const LaunchArgs& args, const char* lane) const;
   const char* site_of(const Step& step) const;
+  StepLabel label_of(const Step& step) const;
+  /// What memory is for, in the list of what takes it.
+  MemoryNote note(const char* role) const {
+    return {.role = role, .name = name_->c_str(), .keeps = &name_};
+  }
+  MemoryNote note(const char* role, const ValueInfo& value) const {
+    MemoryNote made = note(role);
+    made.dtype = value.dtype;
+    made.shape = &value.shape;
+    return made;
+  }
   void run_copy(Frame& frame, size_t segment);
   void launch_segment(Frame& frame, size_t segment);
   bool is_captured(const Segment& segment) const;
@@ -254,7 +267,7 @@ class Executable {
   const Graph& graph_;
   const Plan& plan_;
   const Launches launches_ = Launches::kCaptured;
-  const char* const name_;       // of the graph, kept for ever
+  const KeptText name_;          // of the graph; memory of its results may live longer
   std::vector<Device*> spaces_;  // devices of the plan's spaces
   std::vector<Device*> lanes_;   // devices of the plan's lanes
   KernelBuilds builds_;          // kernels that may still be being compiled

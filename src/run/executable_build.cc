@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "base/recorder.h"
 #include "device/cpu/host_lanes.h"
 #include "device/runtime.h"
 #include "graph/states.h"
@@ -315,13 +314,13 @@ class ExecutableBuilder {
   }
 
   // "block_3/MatMul float32[8,1024,768]": which of many nodes with the same op it is.
-  static const char* node_detail(const Node& n) {
+  static std::string node_detail(const Node& n) {
     std::string text = n.name;
     for (const ValueInfo& out : n.outputs) {
       if (out.state) continue;
       text += fmt::format(" {}{}", dtype_name(out.dtype), out.shape.str());
     }
-    return recorder::intern(text);
+    return text;
   }
 
   int32_t space_of(Device& d) const {
@@ -654,7 +653,7 @@ Executable::Executable(std::shared_ptr<const PlannedGraph> planned, Launches lau
       graph_(*planned_->graph),
       plan_(planned_->plan),
       launches_(launches),
-      name_(recorder::intern(graph_.name())),
+      name_(std::make_shared<const std::string>(graph_.name())),
       pool_(std::move(pool)) {
   const CollectBuilds collected;
   ExecutableBuilder(*this).run();

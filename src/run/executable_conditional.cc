@@ -176,7 +176,7 @@ void Executable::run_conditional(Frame& f, const Step& step,
         std::iota(steps.begin(), steps.end(), 0);
         for (size_t i = 0; i < n.outputs.size(); ++i) {
           if (!loop.buffers[i]) continue;
-          if (session) session->begin(steps, {step.name, nullptr, step.detail}, {});
+          if (session) session->begin(steps, label_of(step), {});
           copy_inside(step, c, out[i], loop.results[i], bytes_of(i));
           if (session) session->end();
         }

@@ -172,7 +172,7 @@ void Executable::bind_variables(Frame& f, const VariableLock* lock) {
           fmt::format("{}: a variable has {} bytes where the plan needs {}. Make a plan "
                       "for the shape "
                       "that it has now.",
-                      name_, t.bytes(), variable_bytes_[i]));
+                      *name_, t.bytes(), variable_bytes_[i]));
     }
     if (v.device->is_host()) {
       t.buffer->host_wait();

@@ -37,7 +37,7 @@ struct alignas(64) Executable::Step {
   bool guarded = false;      // writes a variable: not once something has failed
   bool conditional = false;  // control flow that its device decides
   const char* name = "";
-  const char* detail = nullptr;  // name and results of the node, for native devices
+  std::string detail;  // name and results of the node, for native devices
   /// The user's line, for the recorder: see Executable::site_of. Null: not asked for yet.
   mutable const char* site = nullptr;
   /// A list op that moves one element, which is plain memory of the host or, where it can

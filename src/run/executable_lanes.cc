@@ -156,7 +156,7 @@ void Executable::run_on_stream(Frame& f, const Segment& segment,
     for (; k < segment.end; ++k) {
       const Step& step = steps_[k];
       if (session) {
-        session->begin(order[k - segment.begin], {step.name, nullptr, step.detail},
+        session->begin(order[k - segment.begin], label_of(step),
                        [this, &step] { return site_of(step); });
       }
       if (step.conditional) {

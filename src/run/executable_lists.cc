@@ -24,8 +24,7 @@ namespace {
 
 // A value that becomes an element where it is: the plan's memory is used again.
 Tensor take_element(Device& device, const ValueInfo& info, const void* from) {
-  Tensor made =
-      make_tensor_for("element of a list", nullptr, device, info.dtype, info.shape);
+  Tensor made = make_tensor_for({"element of a list"}, device, info.dtype, info.shape);
   LeaseSet leases;
   if (const size_t bytes = made.impl()->bytes()) {
     device.copy(device.compute(), made.impl()->address(leases), from, bytes).host_wait();

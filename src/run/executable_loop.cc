@@ -87,7 +87,7 @@ void Executable::make_loop_state(Frame& f, const Step& step) {
       Device* d = memory ? device_of({step.node, i}) : nullptr;
       state->buffers[side].push_back(
           memory
-              ? allocate_for({"loop state of", name_, info.dtype, &info.shape}, *d,
+              ? allocate_for(note("loop state of", info), *d,
                              static_cast<size_t>(checked_bytes(info.dtype, info.shape)),
                              nullptr)  // copies may be the first to write it
               : nullptr);

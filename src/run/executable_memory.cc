@@ -92,7 +92,7 @@ Ref<Buffer> Executable::allocate_arena(const ArenaNeed& need) const {
   }
   // Copies from other devices may be the first to write it: it is in no stream's order.
   const auto allocate = [&] {
-    return allocate_for({"intermediate values of", name_}, *need.device, need.bytes,
+    return allocate_for(note("intermediate values of"), *need.device, need.bytes,
                         nullptr);
   };
   try {

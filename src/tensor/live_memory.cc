@@ -6,13 +6,13 @@
 #include <map>
 #include <memory_resource>
 #include <mutex>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/recorder.h"
 #include "device/out_of_memory.h"
 #include "tensor/buffer.h"
 #include "tensor/variable_impl.h"
@@ -32,6 +32,7 @@ struct Entry {
   size_t bytes = 0;
   const char* role = nullptr;
   const char* name = nullptr;
+  KeptText keeps;
   DType dtype = DType::kInvalid;
   Shape shape;
   MemoryLine line;
@@ -88,7 +89,8 @@ std::vector<Alike> largest_first(const Device& device, size_t* buffers) {
   struct Less {
     bool operator()(const Entry& a, const Entry& b) const {
       const auto key = [](const Entry& e) {
-        return std::make_tuple(e.bytes, e.role, e.name, e.dtype, e.line.place.get());
+        const std::string_view name(e.name ? e.name : "");
+        return std::make_tuple(e.bytes, e.role, name, e.dtype, e.line.place.get());
       };
       if (key(a) != key(b)) return key(a) < key(b);
       return std::lexicographical_compare(a.shape.begin(), a.shape.end(), b.shape.begin(),
@@ -143,6 +145,7 @@ void note_buffer(const Buffer& buffer) {
   if (const MemoryNote* note = t_wanted) {
     made.role = note->role;
     made.name = note->name;
+    if (note->keeps) made.keeps = *note->keeps;
     made.dtype = note->dtype;
     if (note->shape) made.shape = *note->shape;
   }
@@ -174,14 +177,15 @@ void forget_buffer(const Buffer& buffer) {
 void note_variable(const VariableImpl& variable) {
   const Buffer& buffer = *variable.value.impl()->buffer;
   if (buffer.is_foreign() || !is_noted(buffer.device(), buffer.bytes())) return;
-  const char* name = recorder::intern("'" + variable.name + "'");
+  auto name = std::make_shared<const std::string>("'" + variable.name + "'");
   Table& all = table();
   const std::lock_guard lock(all.mutex);
   const auto found = all.entries.find(&buffer);
   if (found == all.entries.end()) return;
   Entry& entry = found->second;
   entry.role = "value of variable";
-  entry.name = name;
+  entry.name = name->c_str();
+  entry.keeps = std::move(name);
   entry.dtype = variable.dtype;
   entry.shape = variable.value.shape();
 }

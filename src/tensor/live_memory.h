@@ -19,13 +19,17 @@ class Stream;
 class Tensor;
 struct VariableImpl;
 
-/// What a piece of memory is for. `role` and `name` live as long as the process: they are
-/// constants, names of ops, or interned (base/recorder.h).
+/// A name that is made at run time. The list keeps it as long as the memory is there.
+using KeptText = std::shared_ptr<const std::string>;
+
+/// What a piece of memory is for. `role` and `name` live as long as the process
+/// (constants, names of ops), or `keeps` says who owns the name.
 struct MemoryNote {
   const char* role = nullptr;  // "result of"
   const char* name = nullptr;  // "MatMul"
   DType dtype = DType::kInvalid;
   const Shape* shape = nullptr;
+  const KeptText* keeps = nullptr;
 };
 
 /// Buffer::allocate for what `note` says.
@@ -33,9 +37,8 @@ Ref<Buffer> allocate_for(const MemoryNote& note, Device& device, size_t bytes);
 Ref<Buffer> allocate_for(const MemoryNote& note, Device& device, size_t bytes,
                          Stream* stream);
 
-/// make_tensor, for what `role` and `name` say.
-Tensor make_tensor_for(const char* role, const char* name, Device& device, DType dtype,
-                       const Shape& shape);
+/// make_tensor, for what `note` says of it besides dtype and shape.
+Tensor make_tensor_for(MemoryNote note, Device& device, DType dtype, const Shape& shape);
 
 /// From now on the variable's memory is listed under its name. The caller holds its lock.
 void note_variable(const VariableImpl& variable);

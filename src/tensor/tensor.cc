@@ -139,16 +139,17 @@ int64_t checked_bytes(DType dtype, const Shape& shape) {
 }
 
 Tensor make_tensor(Device& device, DType dtype, const Shape& shape) {
-  return make_tensor_for("tensor", nullptr, device, dtype, shape);
+  return make_tensor_for({"tensor"}, device, dtype, shape);
 }
 
-Tensor make_tensor_for(const char* role, const char* name, Device& device, DType dtype,
-                       const Shape& shape) {
+Tensor make_tensor_for(MemoryNote note, Device& device, DType dtype, const Shape& shape) {
+  note.dtype = dtype;
+  note.shape = &shape;
   const auto bytes = static_cast<size_t>(checked_bytes(dtype, shape));
   Ref<Buffer> buffer =
       dtype == DType::kString
           ? Buffer::strings(device, static_cast<size_t>(shape.num_elements()))
-          : allocate_for({role, name, dtype, &shape}, device, bytes);
+          : allocate_for(note, device, bytes);
   return make_tensor(dtype, shape, device, std::move(buffer), 0);
 }
 

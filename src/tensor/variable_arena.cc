@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/recorder.h"
 #include "tandem/error.h"
 #include "tensor/live_memory.h"
 
@@ -18,8 +17,8 @@ size_t aligned(size_t bytes) {
   return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
 }
 
-/// The largest few by name, for the list of what takes memory; kept for ever.
-const char* names_of(std::vector<VariableImpl*> members) {
+/// The largest few by name, for the list of what takes memory.
+KeptText names_of(std::vector<VariableImpl*> members) {
   constexpr size_t kNamed = 3;
   const size_t named = std::min(members.size(), kNamed);
   std::partial_sort(members.begin(), members.begin() + static_cast<std::ptrdiff_t>(named),
@@ -31,7 +30,7 @@ const char* names_of(std::vector<VariableImpl*> members) {
     text += fmt::format("{}'{}'", i ? ", " : "", members[i]->name);
   }
   if (members.size() > named) text += fmt::format(" and {} more", members.size() - named);
-  return recorder::intern(text);
+  return std::make_shared<const std::string>(std::move(text));
 }
 }  // namespace
 
@@ -52,9 +51,11 @@ std::shared_ptr<VariableArena> VariableArena::gather(
   }
   if (members.size() < 2) return nullptr;
   Ref<Buffer> memory;
+  const KeptText names = names_of(members);
   try {
-    memory = allocate_for({"values of variables", names_of(members)}, *members[0]->device,
-                          bytes);
+    memory = allocate_for(
+        {.role = "values of variables", .name = names->c_str(), .keeps = &names},
+        *members[0]->device, bytes);
   } catch (const ResourceExhaustedError&) {
     return nullptr;
   }

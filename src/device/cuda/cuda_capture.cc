@@ -128,6 +128,8 @@ class CudaCaptured final : public Captured,
       device_.activate();
       for (CapturedStep& step : steps_) {
         if (step.site) step.label.site = step.site();
+        // Here alone: texts of all that was ever captured would be kept for ever.
+        if (step.label.detail) step.label.detail = recorder::intern(step.label.detail);
       }
       // With conditional nodes there may be one at a time.
       if (conditional_) driver().cuGraphExecDestroy(std::exchange(exec_, nullptr));
