@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kWorthHelp = 2;
 /// Pieces of work from one event to the next.
 constexpr uint64_t kBetweenMarks = 64;
-/// A launch waits by itself, and for ever if need be, once about 1,024 are queued. A piece
-/// of work is one or a few.
+/// A launch waits by itself, and for ever if need be, once about 1,024 are queued. A
+/// piece of work is one or a few.
 constexpr uint64_t kMostQueued = 512;
 }  // namespace
 
