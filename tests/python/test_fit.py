@@ -263,3 +263,31 @@ def test_error_inside_a_dataset(keras):
     model.fit(batches_of(x, y, 8).map(fail), shuffle=False, verbose=0)
     with pytest.raises(ValueError, match="`y`"):
         model.fit(batches_of(x, y, 8), y, verbose=0)
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", "RMSprop"])
+def test_sparse_rows_train_as_dense_ones(optimizer):
+    """Columns that several rows have: a gradient in slices would count them one by one, and its squares too small."""
+    given = np.random.default_rng(0).random((16, 10), dtype=np.float32)
+    given = np.where(given < 0.5, given, 0)
+    targets = np.ones((16, 1), np.float32)
+
+    def trained(x):
+        kernel = tf.Variable(np.linspace(0, 1, 10, dtype=np.float32)[:, None])
+        options = {"centered": True} if optimizer == "RMSprop" else {}
+        rule = getattr(tf.keras.optimizers, optimizer)(0.01, **options)
+
+        @tf.function
+        def step():
+            with tf.GradientTape() as tape:
+                product = tf.sparse.sparse_dense_matmul(x, kernel) if isinstance(x, tf.SparseTensor) else x @ kernel
+                loss = tf.reduce_mean((product - targets) ** 2)
+            gradient = tape.gradient(loss, kernel)
+            assert isinstance(gradient, tf.Tensor)
+            rule.apply_gradients([(gradient, kernel)])
+
+        for _ in range(4):
+            step()
+        return kernel.numpy()
+
+    np.testing.assert_allclose(trained(tf.sparse.from_dense(given)), trained(tf.constant(given)), 1e-4, 1e-5)

@@ -49,6 +49,8 @@ def sparse_dense_matmul(sp_a, b, adjoint_a=False, adjoint_b=False, name=None):
     b = check.with_rank(b, 2, 2)
     if adjoint_b:
         b = execute("Transpose", b, perm=[1, 0], conjugate=b.dtype.is_complex)
+    # Its gradient is dense, as TensorFlow's: optimizers take slices for rows that are there once.
+    b = execute("Reshape", b, execute("Shape", b))
     rows, columns = (1, 0) if adjoint_a else (0, 1)
     if sp_a.shape.rank not in (None, 2):
         sparse_checks.refuse(f"Tensor 'a_shape' must have 2 elements, got a sparse tensor of shape {sp_a.shape}.")
