@@ -4,6 +4,7 @@ Programs trace and import what they need before they say that they are ready: an
 be repeated.
 """
 
+import os
 import pathlib
 import signal
 import subprocess
@@ -321,6 +322,184 @@ def test_endless_dataset(tmp_path):
         """,
     )
     check(result, "45")
+
+
+def test_an_eager_loop_that_fills_the_queue_of_a_gpu(tmp_path):
+    """What is queued would take minutes: neither the loop nor the end of the process waits for it."""
+    result = interrupt(
+        tmp_path,
+        """
+        import itertools
+
+        with tf.device("/GPU:0"):
+            x = tf.zeros([1000, 1000])
+            x @ x
+
+            def work():
+                y = x
+                for i in itertools.count():
+                    y = x @ y
+                    if i == 900:  # it has room for some more
+                        print("ready", flush=True)
+
+            try:
+                work()
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+            with tf.device("/CPU:0"):
+                print(float(tf.ones([2])[0]), flush=True)
+        """,
+        gpus=1,
+    )
+    check(result, "1.0")
+
+
+# What goes on for ever, by name: (GPUs, what is before, what is interrupted, what must be true afterwards).
+ENDLESS = {
+    "eager ops": (0, "x = tf.ones([8])", "while True: x = x * 1.0", "float(x[0]) == 1"),
+    "an endless dataset": (
+        0,
+        "data = tf.data.Dataset.range(10).map(lambda x: x + 1).repeat().prefetch(2)",
+        "for x in data: pass",
+        "int(next(iter(data))) == 1",
+    ),
+    "an endless dataset in a function": (
+        0,
+        """
+        data = tf.data.Dataset.range(10).repeat()
+
+        @tf.function
+        def total(data):
+            n = tf.constant(0, tf.int64)
+            for x in data:
+                n = (n + x) % 1000
+            return n
+
+        total(data.take(3))
+        """,
+        "total(data)",
+        "int(total(data.take(3))) == 3",
+    ),
+    "saving a dataset": (
+        0,
+        "tf.data.Dataset.range(3).save(folder + '/a'); data = tf.data.Dataset.range(10).repeat()",
+        "data.save(folder + '/b')",
+        "len(list(tf.data.Dataset.load(folder + '/a'))) == 3",
+    ),
+    "writing checkpoints": (
+        0,
+        """
+        v = tf.Variable(tf.zeros([50_000]))
+        checkpoint = tf.train.Checkpoint(v=v)
+        checkpoint.write(folder + "/c")
+        """,
+        """
+        while True:
+            v.assign_add(tf.ones([50_000]))
+            checkpoint.write(folder + "/c")
+        """,
+        "checkpoint.read(folder + '/c').assert_consumed() and len(set(v.numpy().tolist())) == 1",
+    ),
+    "predict": (
+        0,
+        """
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+        model.predict(np.ones([4, 4]), verbose=0)
+        data = tf.data.Dataset.from_tensors(tf.ones([1, 4])).repeat()
+        """,
+        "model.predict(data, verbose=0)",
+        "model.predict(np.ones([4, 4]), verbose=0).shape == (4, 2)",
+    ),
+    "fit on a generator": (
+        0,
+        """
+        model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+        model.compile("adam", "mse")
+        batch = np.ones([8, 4], "float32"), np.ones([8, 2], "float32")
+        model.fit(*batch, verbose=0)
+
+        def batches():
+            while True:
+                yield batch
+        """,
+        "model.fit(batches(), steps_per_epoch=10**9, verbose=0)",
+        "len(model.fit(*batch, verbose=0).history['loss']) == 1",
+    ),
+    "fit on two GPUs": (
+        2,
+        """
+        strategy = tf.distribute.MirroredStrategy(["GPU:0", "GPU:1"])
+        with strategy.scope():
+            model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])
+            model.compile("adam", "mse")
+        x, y = np.ones([8, 4], "float32"), np.ones([8, 2], "float32")
+        model.fit(x, y, verbose=0)
+        data = tf.data.Dataset.from_tensors((x, y)).repeat()
+        """,
+        "model.fit(data, steps_per_epoch=10**9, verbose=0)",
+        "len(model.fit(x, y, verbose=0).history['loss']) == 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(ENDLESS))
+def test_endless_work(tmp_path, name):
+    gpus, before, work, after = ENDLESS[name]
+    lines = textwrap.dedent(work).strip().splitlines()
+    body = "\n".join("    " + line for line in lines)
+    program = f"""folder = {str(tmp_path)!r}
+{textwrap.dedent(before)}
+def work():
+    global x
+{body}
+
+interrupted(work)
+print({after}, flush=True)
+"""
+    check(interrupt(tmp_path, program, gpus=gpus, after=0.2), "True")
+
+
+def test_an_import_is_interrupted(tmp_path):
+    """The signal comes when so many functions have been called, anywhere in the import of the package and of Keras."""
+    program = """
+        import os
+        import signal
+        import sys
+
+        calls, at = 0, int(sys.argv[1])
+
+        def count(frame, event, argument):
+            global calls
+            calls += event == "call"
+            if calls == at:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        sys.setprofile(count)
+        import tandem
+
+        tandem.keras.layers.Dense
+        sys.setprofile(None)
+        print(calls, flush=True)
+    """
+    script = tmp_path / "program.py"
+    script.write_text(textwrap.dedent(program))
+
+    def run(at):
+        return subprocess.run(
+            [sys.executable, str(script), str(at)], env=environment(0), preexec_fn=heed_interrupts, timeout=120,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    everything = int(run(0).stdout)
+    assert everything > 1000
+    pieces = 60 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 3
+    for piece in range(pieces):
+        at = everything * (2 * piece + 1) // (2 * pieces)
+        ended = run(at)
+        # What arises in a callback of a weak reference or a destructor, Python can only print.
+        printed = ended.returncode == 0 and "Exception ignored" in ended.stderr
+        assert printed or ended.returncode == -signal.SIGINT, (at, ended)
+        assert "KeyboardInterrupt" in ended.stderr, (at, ended)
 
 
 def test_tandem_run_ends(tmp_path):
