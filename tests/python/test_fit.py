@@ -291,3 +291,79 @@ def test_sparse_rows_train_as_dense_ones(optimizer):
         return kernel.numpy()
 
     np.testing.assert_allclose(trained(tf.sparse.from_dense(given)), trained(tf.constant(given)), 1e-4, 1e-5)
+
+
+# ---- Ragged and sparse batches
+
+ROWS = np.array([[1, 0, 2], [0, 0, 0], [0, 3, 0], [0, 0, 0], [0, 0, 0], [4, 5, 0]], "float32")
+
+
+def _sparse_model(keras):
+    inputs = keras.Input((3,), sparse=True)
+    model = keras.Model(inputs, keras.layers.Dense(1, kernel_initializer="ones")(inputs))
+    model.compile(keras.optimizers.SGD(0.01), "mse")
+    return model
+
+
+@pytest.mark.parametrize("given", ["arrays", "dataset", "on_batch", "generator"])
+@pytest.mark.filterwarnings("ignore:.*ran out of data")
+def test_sparse_batches(keras, given):
+    """They were no data to fit(). Batches without any element, too."""
+    def run(x):
+        model, y = _sparse_model(keras), np.ones([6, 1], "float32")
+        if given == "arrays":
+            history = model.fit(x, y, batch_size=2, shuffle=False, verbose=0).history
+            return history["loss"], model.predict(x, batch_size=2, verbose=0), model.evaluate(x, y, verbose=0)
+        parts = x if isinstance(x, np.ndarray) else tf.sparse.to_dense(x).numpy()
+        parts = [(parts[i : i + 2], y[:2]) for i in (0, 2, 4)]
+        if x is not ROWS:
+            parts = [(tf.sparse.from_dense(a), b) for a, b in parts]
+        if given == "on_batch":
+            return [model.train_on_batch(*part) for part in parts], *(model.predict_on_batch(a) for a, _ in parts)
+        if given == "generator":
+            return model.fit((part for part in parts), verbose=0).history["loss"], model.predict(parts[0][0], verbose=0)
+        data = tf.data.Dataset.from_tensors(parts[0]).concatenate(tf.data.Dataset.from_tensors(parts[1]))
+        return model.fit(data, verbose=0).history["loss"], model.predict(data, verbose=0), model.evaluate(data, verbose=0)
+
+    for one, other in zip(run(tf.sparse.from_dense(ROWS)), run(ROWS), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize("given", ["arrays", "dataset", "shuffled"])
+def test_ragged_batches(keras, given):
+    """Ragged in, ragged out: the rows of all batches are put together."""
+    rows = tf.ragged.constant([[1.0], [2.0, 3.0, 4.0], [], [5.0], [6.0, 7.0]])
+
+    class Sums(keras.Model):
+        def train_step(self, data):
+            x, y = data
+            return {"loss": tf.reduce_sum(tf.reduce_sum(x, 1) - y)}
+
+        def predict_step(self, data):
+            x = data[0] if isinstance(data, tuple) else data
+            return {"twice": x * 2.0, "sums": tf.reduce_sum(x, 1)}
+
+    model, sums = Sums(), np.array([1, 9, 0, 5, 13], "float32")
+    model.compile("sgd")
+    if given == "dataset":
+        rows_of = [(rows[:3], sums[:3]), (rows[3:], sums[3:])]
+        data = tf.data.Dataset.from_tensors(rows_of[0]).concatenate(tf.data.Dataset.from_tensors(rows_of[1]))
+        assert model.fit(data, epochs=2, verbose=0).history["loss"] == [0.0, 0.0]
+        made = model.predict(data, verbose=0)
+    else:
+        history = model.fit(rows, sums, batch_size=2, epochs=2, shuffle=given == "shuffled", verbose=0).history
+        assert history["loss"] == [0.0, 0.0]
+        made = model.predict(rows, batch_size=2, verbose=0)
+    assert made["twice"].to_list() == [[2.0], [4.0, 6.0, 8.0], [], [10.0], [12.0, 14.0]]
+    assert made["sums"].tolist() == sums.tolist()
+
+
+def test_ragged_results_of_dense_batches(keras):
+    """Rows of ragged results are not those of the tensors that they consist of."""
+    class Cut(keras.Model):
+        def predict_step(self, data):
+            return tf.RaggedTensor.from_tensor(data, padding=0.0)
+
+    model = Cut()
+    model.compile()
+    assert model.predict(ROWS, batch_size=4, verbose=0).to_list() == tf.RaggedTensor.from_tensor(ROWS, padding=0.0).to_list()

@@ -12,12 +12,21 @@ from tandem.framework.types import CompositeTensor
 from tandem.ops import check
 
 
+# Of those for which TensorFlow has dispatchers.
+_KEEP_ZEROS = ("Neg", "Sign", "Square", "Sqrt", "Erf", "Tanh")
+
+
 class SparseTensor(CompositeTensor):
     """Values at some coordinates; all other elements are zero."""
+
+    _static = TensorShape(None)  # what is known of the sizes where `dense_shape` has no value yet
 
     def __init__(self, indices, values, dense_shape):
         self._indices = convert_to_tensor(indices, "int64")
         self._values = convert_to_tensor(values)
+        if isinstance(dense_shape, (list, tuple)):  # in a trace some sizes may be numbers and others tensors
+            self._static = TensorShape([size if isinstance(size, int) else None for size in dense_shape])
+            dense_shape = [_as_int64(size) if isinstance(size, _core.Tensor) else size for size in dense_shape]
         self._dense_shape = convert_to_tensor(dense_shape, "int64")
         self._indices.shape.assert_has_rank(2)
         self._values.shape.assert_has_rank(1)
@@ -36,13 +45,13 @@ class SparseTensor(CompositeTensor):
         if known is not None:
             return TensorShape(known.tolist())
         rank = self._indices.shape[1] if self._dense_shape.shape[0] is None else self._dense_shape.shape[0]
-        return TensorShape(None) if rank is None else TensorShape([None] * rank)
+        return self._static if rank is None else TensorShape([None] * rank).merge_with(self._static)
 
     def get_shape(self):
         return self.shape
 
     def set_shape(self, shape):
-        self.shape.assert_is_compatible_with(shape)
+        self._static = self.shape.merge_with(shape)
 
     def with_values(self, new_values):
         return SparseTensor(self._indices, new_values, self._dense_shape)
@@ -65,9 +74,29 @@ class SparseTensor(CompositeTensor):
     def _type_spec(self):
         return SparseTensorSpec(self.shape, self.dtype)
 
+    def __tf_dispatch__(self, op, inputs, attrs):
+        """The few ops of dense tensors that take a sparse one: of its sizes, and elementwise ones that keep zeros."""
+        if op in _KEEP_ZEROS:
+            return self.with_values(execute(op, self._values, **attrs))
+        if op == "Identity":
+            return SparseTensor(*(execute(op, part) for part in self._tf_components()))
+        if op == "Shape":
+            return execute("Cast", self._dense_shape, dtype=as_dtype(attrs.get("out_type") or "int32"))
+        if op == "Size":
+            return execute("Cast", execute("Prod", self._dense_shape), dtype=as_dtype(attrs.get("out_type") or "int32"))
+        if op == "Rank":
+            return execute("Size", self._dense_shape)
+        raise ValueError(
+            f"{op} takes no tf.SparseTensor in Tandem: turn it dense with tf.sparse.to_dense(), or use its values."
+        )
+
     def __repr__(self):
         parts = str(self._indices), str(self._values), str(self._dense_shape)
         return "SparseTensor(indices={}, values={}, dense_shape={})".format(*parts)
+
+
+def _as_int64(tensor):
+    return tensor if tensor.dtype == int64 else execute("Cast", tensor, dtype=int64)
 
 
 def _zero(dtype):
@@ -372,8 +401,9 @@ def fill_empty_rows(sp_input, default_value, name=None):
     ones = execute("OnesLike", sp_input.indices[:, 0])
     empty = execute("UnsortedSegmentSum", ones, sp_input.indices[:, 0], rows) == 0
     places = execute("Where", empty)
-    columns = execute("ZerosLike", execute("Repeat", sp_input.indices[:1, 1:], execute("Shape", places)[:1], axis=0))
-    indices = execute("ConcatV2", [sp_input.indices, execute("ConcatV2", [places, columns], axis=1)], axis=0)
+    # The first element of a row: its number, and zeros.
+    first = execute("Pad", places, convert_sizes([[0, 0], [0, execute("Size", sp_input.dense_shape) - 1]]))
+    indices = execute("ConcatV2", [sp_input.indices, first], axis=0)
     fill = execute("Fill", execute("Shape", places)[:1], default_value)
     values = execute("ConcatV2", [sp_input.values, fill], axis=0)
     return _reordered(SparseTensor(indices, values, sp_input.dense_shape)), empty
@@ -407,12 +437,18 @@ class SparseTensorSpec(TypeSpec):
         return None
 
     def _tf_accepts(self, value):
-        return isinstance(value, SparseTensor)
+        if not isinstance(value, SparseTensor):
+            return False
+        # Of a function's argument, whose tensors are in slots.
+        known = _core.static_value(getattr(value._dense_shape, "tensor", value._dense_shape))
+        return known is None or self.shape.is_compatible_with(known.tolist())
 
     def _tf_rebuild(self, parts):
         if all(isinstance(part, TypeSpec) for part in parts):
             return self
-        return SparseTensor(*parts)
+        made = SparseTensor(*parts)
+        made._static = self.shape
+        return made
 
     def __repr__(self):
         return f"SparseTensorSpec({self.shape!r}, {self.dtype!r})"

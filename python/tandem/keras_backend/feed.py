@@ -17,8 +17,10 @@ from tandem.framework import nest
 from tandem.pipeline.structure import NoneTensorSpec, flatten
 from tandem.pipeline.structure import pack as pack_elements
 
-# Keras knows a tensor by the name of its module. Taken for an array, a tensor of strings would be objects.
-data_adapter_utils.is_tensorflow_tensor = lambda value: isinstance(value, tf.Tensor)
+# Keras knows tensors by the name of their module. Taken for an array, a tensor of strings would be objects.
+data_adapter_utils.is_tensorflow_tensor = lambda value: isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor))
+data_adapter_utils.is_tensorflow_ragged = lambda value: isinstance(value, tf.RaggedTensor)
+data_adapter_utils.is_tensorflow_sparse = lambda value: isinstance(value, tf.SparseTensor)
 
 
 class ArrayPass:
@@ -95,6 +97,7 @@ class DatasetPass:
         leaves = [None if isinstance(leaf, NoneTensorSpec) else leaf for leaf in flatten(dataset.element_spec)]
         self.structure = pack_elements(dataset.element_spec, iter(leaves))
         self.specs = [leaf for leaf in leaves if leaf is not None]
+        # Ragged and sparse batches are put together in Python.
         self._native = all(type(leaf) is tf.TensorSpec for leaf in self.specs)
 
     def start(self):
@@ -110,7 +113,12 @@ class DatasetPass:
 
 
 def _to_tensor(value):
-    return value if value is None or isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
+    return value if value is None or is_composite(value) else tf.convert_to_tensor(value)
+
+
+def is_composite(value):
+    """Whether a leaf is made of several tensors, as ragged and sparse ones are."""
+    return hasattr(type(value), "_tf_components")
 
 
 def _dtype(array):
@@ -118,16 +126,16 @@ def _dtype(array):
 
 
 def leaves_of(structure):
-    """What is not None, in the order in which datasets give the components of their elements. Keras's own order is
-    another one for OrderedDicts."""
-    return [leaf for leaf in nest.flatten(structure) if leaf is not None]
+    """The tensors of what is not None, in the order in which datasets give the components of their elements. Keras's
+    own order is another one for OrderedDicts."""
+    return [leaf for leaf in nest.flatten(structure, expand_composites=True) if leaf is not None]
 
 
 def pack(structure, leaves):
-    """The structure with new leaves in place of those that are not None."""
+    """The structure with new tensors in place of those of what is not None."""
     leaves = iter(leaves)
-    flat = [None if leaf is None else next(leaves) for leaf in nest.flatten(structure)]
-    return nest.pack_sequence_as(structure, flat)
+    flat = [None if leaf is None else next(leaves) for leaf in nest.flatten(structure, expand_composites=True)]
+    return nest.pack_sequence_as(structure, flat, expand_composites=True)
 
 
 class Feed(EpochIterator):
@@ -152,7 +160,7 @@ class Feed(EpochIterator):
         adapter = self.data_adapter
         if isinstance(adapter, ArrayDataAdapter) and _plain(adapter._inputs):
             return ArrayPass(adapter)
-        if isinstance(adapter, TFDatasetAdapter):
+        if isinstance(adapter, (ArrayDataAdapter, TFDatasetAdapter)):
             return DatasetPass(adapter.get_tf_dataset())
         return PythonPass(adapter)
 
@@ -213,6 +221,8 @@ class Feed(EpochIterator):
 
 def _plain(inputs):
     """Whether all leaves are arrays or dense tensors."""
-    return all(
-        not hasattr(leaf, "sparse") and not isinstance(leaf, (tf.SparseTensor,)) for leaf in tree.flatten(inputs)
-    )
+    kinds = (
+        data_adapter_utils.is_tensorflow_ragged, data_adapter_utils.is_tensorflow_sparse,
+        data_adapter_utils.is_scipy_sparse, data_adapter_utils.is_jax_sparse,
+    )  # fmt: skip
+    return not any(is_kind(leaf) for leaf in tree.flatten(inputs) for is_kind in kinds)

@@ -15,6 +15,8 @@ def make_runner(function, batches, collect, hooks):
     native = compiled and getattr(batches, "source", None) is not None
     if collect and function.steps_per_execution > 1 and hooks.called_for_all:
         native = False  # they are given the rows of all steps of an execution
+    if native and collect and function.trace(batches.structure, batches.specs).has_composites:
+        native = False
     return (_Native if native else _Python)(function, batches, collect)
 
 

@@ -7,7 +7,7 @@ from tandem import _core
 from tandem.framework import nest
 from tandem.framework.function import functions_run_eagerly
 from tandem.framework.function_type import skeleton
-from tandem.keras_backend.feed import leaves_of, pack
+from tandem.keras_backend.feed import is_composite, leaves_of, pack
 
 
 # Kinds of batches that one step keeps traces for, as tf.function does.
@@ -41,6 +41,11 @@ class _Trace:
         """The step's result with these tensors."""
         return pack(self.result, results)
 
+    @property
+    def has_composites(self):
+        """Whether there are results whose rows are not those of their tensors."""
+        return any(map(is_composite, nest.flatten(self.result)))
+
     def index_of(self, name):
         """The number of a result that a dict names; -1: there is none."""
         if not isinstance(self.result, dict) or not isinstance(self.result.get(name), tf.Tensor):
@@ -50,7 +55,7 @@ class _Trace:
 
 
 def _as_tensor(value):
-    return value if value is None or isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
+    return value if value is None or is_composite(value) else tf.convert_to_tensor(value)
 
 
 def _includes(general, special):
@@ -101,10 +106,22 @@ def join_rows(results):
     """One structure with the rows of all."""
     if len(results) == 1:
         return results[0]
+    joined = [_join(parts) for parts in zip(*map(nest.flatten, results))]
+    return nest.pack_sequence_as(results[0], joined)
+
+
+def _join(parts):
+    """The rows of one leaf of all results."""
+    if parts[0] is None:
+        return None
+    if isinstance(parts[0], tf.SparseTensor):
+        return tf.sparse.concat(0, list(parts))
+    if is_composite(parts[0]):
+        return tf.concat(list(parts), 0)
     rows = _core.OutputRows()
-    for result in results:
-        rows.append(leaves_of(result))
-    return pack(results[0], rows.finish())
+    for part in parts:
+        rows.append([part])
+    return rows.finish()[0]
 
 
 class StepFunction(EagerStep):
@@ -147,10 +164,23 @@ class StepFunction(EagerStep):
         data = nest.map_structure(_as_tensor, data)
         tensors = leaves_of(data)
         specs = [tf.TensorSpec(t.shape, t.dtype) for t in tensors]
-        trace = self.trace(data, specs)
+        trace = self.trace(nest.map_structure(_of_any_batch, data), specs)
         return trace.pack(trace.compiled(tensors))
 
 
+def _of_any_batch(leaf):
+    """A sparse batch as its spec: layers want all sizes but that of the batch, which the tensors do not tell."""
+    if not isinstance(leaf, tf.SparseTensor) or not leaf.shape.rank:
+        return leaf
+    return tf.SparseTensorSpec([None, *leaf.shape[1:]], leaf.dtype)
+
+
 def _structure_key(structure):
-    """Equal for structures of the same classes, keys and metadata whose leaves are None in the same places."""
-    return skeleton(nest.map_structure(lambda leaf: leaf is not None, structure), [])
+    """Equal for structures of the same classes, keys and metadata whose leaves are of the same kinds."""
+
+    def kind(leaf):
+        if isinstance(leaf, tf.SparseTensorSpec):
+            return leaf, str(leaf.shape)
+        return leaf if is_composite(leaf) else leaf is not None
+
+    return skeleton(nest.map_structure(kind, structure), [])

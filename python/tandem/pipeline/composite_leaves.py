@@ -38,7 +38,7 @@ class _Sparse:
 
     @staticmethod
     def value(spec, tensors):
-        return SparseTensor(*tensors)
+        return spec._tf_rebuild(tensors)
 
 
 class _Extension:
