@@ -200,21 +200,52 @@ def test_functions_without_traces_say_so(tmp_path):
         loaded()
 
 
-def test_ragged_and_sparse_signatures_are_left_out(tmp_path, caplog):
+def test_ragged_and_sparse_arguments(tmp_path):
     class Sums(tf.Module):
         @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.float32)])
         def ragged(self, x):
             return tf.reduce_sum(x)
 
-        @tf.function(input_signature=[tf.SparseTensorSpec([None, None], tf.float32)])
+        @tf.function(input_signature=[tf.SparseTensorSpec([None, 3], tf.float32)])
         def sparse(self, x):
-            return tf.sparse.reduce_sum(x)
+            return tf.sparse.reduce_sum(x, 1), x
 
-    tf.saved_model.save(Sums(), tmp_path)
-    assert caplog.text.count("leaves out a trace") == 2
+        @tf.function
+        def either(self, x, y=None):
+            return x * 2.0 if y is None else x.with_flat_values(x.flat_values * y)
+
+    made = Sums()
+    ragged = tf.ragged.constant([[[1.0], []], [[2.0, 3.0]]])
+    made.either(ragged), made.either(tf.constant([[1.0], [2.0]])), made.either(ragged, tf.constant(3.0))
+    tf.saved_model.save(made, tmp_path)
     loaded = tf.saved_model.load(tmp_path)
-    with pytest.raises(ValueError, match="zero restored functions.*its arguments cannot be stored"):
-        loaded.ragged(tf.ragged.constant([[1.0]]))
+    assert loaded.ragged(tf.ragged.constant([[1.0], [], [2.0, 5.0]])).numpy() == 8.0
+    sums, same = loaded.sparse(tf.sparse.from_dense([[0.0, 2.0, 1.0], [0.0, 0.0, 0.0]]))
+    assert sums.numpy().tolist() == [3.0, 0.0]
+    assert isinstance(same, tf.SparseTensor) and same.indices.numpy().tolist() == [[0, 1], [0, 2]]
+    assert loaded.either(ragged).to_list() == [[[2.0], []], [[4.0, 6.0]]]
+    assert loaded.either(ragged, 3.0).to_list() == [[[3.0], []], [[6.0, 9.0]]]
+    assert loaded.either(tf.constant([[1.0], [2.0]])).numpy().tolist() == [[2.0], [4.0]]
+    # What consists of as many tensors is something else.
+    parts = tf.constant([1.0, 2.0]), tf.constant([0, 1, 2], tf.int64)
+    for function, given in ((loaded.ragged, parts), (loaded.sparse, ragged), (loaded.ragged, ragged),
+                            (loaded.sparse, tf.sparse.from_dense([[1.0, 2.0]]))):  # fmt: skip
+        with pytest.raises(ValueError, match="Could not find matching concrete function"):
+            function(given)
+
+
+def test_results_of_a_signature_are_dense(tmp_path):
+    """A ragged result took the numbers of the results behind it."""
+    module = tf.Module()
+    module.f = tf.function(lambda x: {"a": tf.RaggedTensor.from_row_lengths(x, [1, 2]), "b": x},
+                           input_signature=[tf.TensorSpec([3])])  # fmt: skip
+    with pytest.raises(ValueError, match="one Tensor output per string key"):
+        tf.saved_model.save(module, tmp_path / "a", signatures=module.f)
+    tf.saved_model.save(module, tmp_path / "b")
+    loaded = tf.saved_model.load(tmp_path / "b")
+    assert list(loaded.signatures) == []
+    result = loaded.f(tf.constant([1.0, 2.0, 3.0]))
+    assert result["a"].to_list() == [[1.0], [2.0, 3.0]] and result["b"].shape == (3,)
 
 
 def test_assets_travel(tmp_path):

@@ -6,7 +6,9 @@ from tandem import _core
 from tandem.framework import composites
 from tandem.framework.concrete_function import ConcreteFunction
 from tandem.framework.function_type import FunctionType, is_array
-from tandem.framework.spec import TensorSpec
+from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
+from tandem.framework.sparse import SparseTensor, SparseTensorSpec
+from tandem.framework.spec import TensorSpec, TypeSpec
 
 
 class _Graph:
@@ -136,7 +138,7 @@ def _match(given, traced, tensors, convert):
         if given is not traced and not _same(given, traced):
             raise _NoMatch
         return
-    if inner is None or len(inner[0]) != len(parts[0]):
+    if inner is None or len(inner[0]) != len(parts[0]) or not _same_kind(given, traced):
         raise _NoMatch
     if isinstance(traced, collections.abc.Mapping):
         if not composites.same_keys(given, traced):
@@ -146,6 +148,17 @@ def _match(given, traced, tensors, convert):
         pairs = zip(inner[0], parts[0])
     for a, b in pairs:
         _match(a, b, tensors, convert)
+
+
+def _same_kind(given, traced):
+    """Whether a ragged or sparse value is given where one was traced, and only there."""
+    if isinstance(traced, (RaggedTensorSpec, SparseTensorSpec)):
+        return given == traced if isinstance(given, TypeSpec) else traced._tf_accepts(given)
+    kind = next((kind for kind in (RaggedTensor, SparseTensor) if isinstance(traced, kind)), None)
+    if kind is None:
+        return not isinstance(given, (RaggedTensor, SparseTensor))
+    # Rows that were of one length when the function was traced have to be so again.
+    return isinstance(given, kind) and (kind is SparseTensor or traced._tf_key() in (None, given._tf_key()))
 
 
 def _fit(given, spec, convert):

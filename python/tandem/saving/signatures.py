@@ -132,4 +132,5 @@ def _named_outputs(outputs, name):
 
 
 def _is_tensor(value):
-    return hasattr(value, "dtype") and hasattr(value, "shape")
+    """Whether it is one tensor: a ragged or sparse one is several."""
+    return hasattr(value, "dtype") and hasattr(value, "shape") and not hasattr(type(value), "_tf_components")

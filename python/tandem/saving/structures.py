@@ -10,8 +10,11 @@ from tandem.extension.extension_type import ExtensionType
 from tandem.extension.spec import ExtensionTypeSpec
 from tandem.framework import composites
 from tandem.framework.dtypes import DType
+from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
 from tandem.framework.shape import TensorShape
+from tandem.framework.sparse import SparseTensor, SparseTensorSpec
 from tandem.framework.spec import TensorSpec
+from tandem.saving import description
 from tandem.saving.extensions import NumberedFields, extension_from, extension_json
 
 
@@ -31,7 +34,15 @@ def shape_from(dims):
 
 
 def spec_json(spec):
-    return {"shape": shape_json(spec.shape), "dtype": spec.dtype.name, "name": spec.name}
+    return {**_shaped_json(spec), "name": spec.name}
+
+
+def _shaped_json(spec):
+    return {"shape": shape_json(spec.shape), "dtype": spec.dtype.name}
+
+
+def _size_from(size):
+    return size if size is None else description.number(size)
 
 
 def spec_from(row):
@@ -58,6 +69,15 @@ def encode(value, number_of_variable=None):
             return {"shape": shape_json(item)}
         if isinstance(item, (ExtensionType, ExtensionTypeSpec, NumberedFields)):
             return extension_json(item, walk)
+        if isinstance(item, RaggedTensor):  # of the specs, or of the numbers, of its parts
+            return {"ragged": list(map(walk, item._tf_components())), "uniform_row_length": item._tf_key()}
+        if isinstance(item, SparseTensor):
+            return {"sparse": list(map(walk, item._tf_components()))}
+        if isinstance(item, RaggedTensorSpec):
+            return {"ragged_spec": {**_shaped_json(item), "ragged_rank": item.ragged_rank,
+                                    "row_splits_dtype": item.row_splits_dtype.name}}  # fmt: skip
+        if isinstance(item, SparseTensorSpec):
+            return {"sparse_spec": _shaped_json(item)}
         if composites.is_namedtuple(item):
             return {"namedtuple": type(item).__name__, "fields": list(item._fields), "items": list(map(walk, item))}
         if isinstance(item, (list, tuple)):
@@ -93,6 +113,20 @@ def decode(row, variables=(), sorted_keys=True):
             return shape_from(item["shape"])
         if "extension" in item:
             return extension_from(item, walk)
+        if "ragged" in item:
+            values, splits = map(walk, item["ragged"])
+            return RaggedTensor(values, splits, internal=True, uniform_row_length=_size_from(item["uniform_row_length"]))
+        if "sparse" in item:
+            indices, values, dense_shape = map(walk, item["sparse"])
+            return SparseTensor.__new__(SparseTensor)._tf_rebuild([indices, values, dense_shape])
+        if "ragged_spec" in item:
+            spec = item["ragged_spec"]
+            shape, dtype = shape_from(spec["shape"]), _core.as_dtype(spec["dtype"])
+            rank = description.number(spec["ragged_rank"], below=shape.rank if shape.rank is not None else 1)
+            return RaggedTensorSpec(shape, dtype, rank, _core.as_dtype(spec["row_splits_dtype"]))
+        if "sparse_spec" in item:
+            spec = item["sparse_spec"]
+            return SparseTensorSpec(shape_from(spec["shape"]), _core.as_dtype(spec["dtype"]))
         if "namedtuple" in item:
             key = (item["namedtuple"], *item["fields"])
             if key not in _namedtuples:
