@@ -180,13 +180,13 @@ def relabelled(nest):
     return rebuilt(nest, lambda leaf, path: leaf, label=lambda label: label + "'")
 
 
-def refused(function):
-    """TensorFlow's error for structures that differ."""
+def refused(function, error=TypeError):
+    """TensorFlow's error: for structures that differ a TypeError."""
     try:
         function()
-    except TypeError:
+    except error:
         return
-    raise AssertionError("structures that differ were accepted")
+    raise AssertionError("what TensorFlow refuses was accepted")
 
 
 def numbered(nest):
@@ -204,12 +204,19 @@ def filled(tf, nest, rows=None, add=0.0):
             return None
         number = numbers[path] + add
         if kind == "ragged":
-            return tf.RaggedTensor.from_row_splits(np.full(4, number, "float32"), [0, 1, 4])
+            lengths = [1, 3] if rows is None else [1 + i % 3 for i in range(rows)]
+            return tf.RaggedTensor.from_row_lengths(np.full(sum(lengths), number, "float32"), lengths)
         if kind == "sparse":
-            return tf.SparseTensor([[0, 1], [1, 0]], np.full(2, number, "float32"), [2, 3])
+            places = [[0, 1], [1, 0]] if rows is None else [[i, i % 3] for i in range(rows)]
+            return tf.SparseTensor(places, np.full(len(places), number, "float32"), [len(places), 3])
         return tf.constant(number if rows is None else [number] * rows)
 
     return rebuilt(nest, value)
+
+
+def with_leaves(nest, kinds, other="dense"):
+    """The nest with another kind of leaf where it has one that is not among these."""
+    return rebuilt(nest, lambda kind, path: kind if kind in kinds else other)
 
 
 def plus_one(tf, nest):
@@ -241,12 +248,22 @@ def number_of(tf, leaf):
     return float(array.flat[0])
 
 
+def kind_of(leaf):
+    """The name of its kind; arrays are dense."""
+    if leaf is None:
+        return "none"
+    if hasattr(leaf, "dense_shape"):
+        return "sparse"
+    return "ragged" if hasattr(leaf, "flat_values") else "dense"
+
+
 def check(tf, nest, result, add=0.0, kinds=True):
     """The result has the nest's structure, and under every path the number that belongs there."""
     wanted = {path: None for path in paths(nest)}
     wanted.update({path: number + add for path, number in numbered(nest).items()})
     got = {path: number_of(tf, leaf) for path, leaf in paths(result).items()}
     assert got == wanted, f"{nest!r}: wanted {wanted}, got {got}"
+    assert {path: kind_of(leaf) for path, leaf in paths(result).items()} == paths(nest)
     if kinds:
         same_containers(nest, result)
 
@@ -311,10 +328,29 @@ def check_function(tf, nest):
     check(tf, nest, concrete(turned(filled(tf, nest)))[0], 1.0)
 
 
+def specs_of(tf, nest):
+    """A spec in place of each leaf, as tf.function and from_generator take it."""
+    made = {
+        "dense": tf.TensorSpec([], "float32"), "ragged": tf.RaggedTensorSpec([None, None], "float32"),
+        "sparse": tf.SparseTensorSpec([None, 3], "float32"), "none": None,
+    }  # fmt: skip
+    return rebuilt(nest, lambda kind, path: made[kind])
+
+
 def check_signature(tf, nest):
-    """A function with an input signature takes mappings of any order."""
-    spec = rebuilt(nest, lambda kind, path: None if kind == "none" else tf.TensorSpec([], "float32"))
-    step = tf.function(lambda x: plus_one(tf, x), input_signature=[spec], autograph=False)
+    """A function with an input signature takes mappings of any order. None has no spec."""
+    def step(x):
+        return plus_one(tf, x)
+
+    if "none" in paths(nest).values():
+        try:
+            tf.function(step, input_signature=[specs_of(tf, nest)], autograph=False)
+        except TypeError as error:
+            assert "input_signature must be a possibly nested sequence of TensorSpec objects" in str(error), error
+        else:
+            raise AssertionError("a signature with None in it was accepted")
+    nest = with_leaves(nest, ("dense", "ragged", "sparse"))
+    step = tf.function(step, input_signature=[specs_of(tf, nest)], autograph=False)
     check(tf, nest, step(filled(tf, nest)), 1.0)
     check(tf, nest, step(filled(tf, turned(nest))), 1.0)
 
@@ -346,12 +382,17 @@ def check_branches(tf, nest):
 
 
 def check_loops(tf, nest):
+    """Loops carry what consists of tensors, and refuse None."""
     def body(i, x):
         return i + 1, turned(plus_one(tf, x))
 
     def loop():
         return tf.while_loop(lambda i, x: i < 3, body, [tf.constant(0), filled(tf, nest)])[1]
 
+    if "none" in paths(nest).values():
+        for run in (loop, tf.function(loop, autograph=False)):
+            refused(run, ValueError)
+    nest = with_leaves(nest, ("dense", "ragged", "sparse"))
     check(tf, nest, loop(), 3.0)
     check(tf, nest, tf.function(loop, autograph=False)(), 3.0)
     if labels(nest):
@@ -361,12 +402,18 @@ def check_loops(tf, nest):
 
 
 def check_rows(tf, nest):
-    """map_fn, scan and foldl."""
+    """map_fn, foldl, and scan, whose states are dense."""
     rows = filled(tf, nest, rows=3)
-    back = tf.map_fn(lambda x: turned(plus_one(tf, x)), rows)
-    check(tf, nest, back, 1.0)
+
+    def each(rows):
+        return tf.map_fn(lambda x: turned(plus_one(tf, x)), rows)
+
+    check(tf, nest, each(rows), 1.0)
+    check(tf, nest, tf.function(each, autograph=False)(rows), 1.0)
+    nest = with_leaves(nest, ("dense", "ragged", "sparse"))
     last = tf.foldl(lambda state, x: turned(plus_one(tf, state)), tf.zeros([4]), initializer=filled(tf, nest))
     check(tf, nest, last, 4.0)
+    nest = with_leaves(nest, ("dense",))
     states = tf.scan(lambda state, x: turned(plus_one(tf, state)), tf.zeros([2]), initializer=filled(tf, nest))
     check(tf, nest, rebuilt(states, lambda leaf, path: None if leaf is None else leaf[-1]), 2.0)
     if labels(nest):
@@ -375,11 +422,27 @@ def check_rows(tf, nest):
 
 
 def check_gradients(tf, nest):
+    """With respect to variables and ragged tensors, and to what the result does not depend on (a leaf that is None)."""
     numbers = numbered(nest)
-    variables = rebuilt(nest, lambda kind, path: tf.Variable(numbers[path]))
-    with tf.GradientTape() as tape:
-        total = sum(leaf * leaf / 2.0 for leaf in paths(variables).values())
-    check(tf, nest, tape.gradient(total, variables))
+
+    def source(kind, path):
+        if kind == "ragged":
+            return tf.RaggedTensor.from_row_splits(tf.fill([4], numbers[path]), [0, 1, 4])
+        return tf.Variable(numbers.get(path, 1.0))
+
+    sources = rebuilt(nest, source)
+    kinds = paths(nest)
+
+    def gradients(sources):
+        with tf.GradientTape() as tape:
+            for leaf in paths(sources).values():
+                tape.watch(leaf)
+            used = [leaf for path, leaf in paths(sources).items() if kinds[path] != "none"]
+            total = sum(tf.reduce_sum(leaf * leaf) / 2.0 for leaf in used)
+        return tape.gradient(total, sources)
+
+    check(tf, nest, gradients(sources))
+    check(tf, nest, tf.function(gradients, autograph=False)(sources))
 
 
 def _transformed(tf, dataset):
@@ -446,7 +509,12 @@ def make_model(tf, nest):
         data = tf.keras.utils.unpack_x_y_sample_weight(data)[0]
         leaves = {path: leaf for path, leaf in paths(data).items() if leaf is not None}
         assert set(leaves) == set(weights), (sorted(map(repr, leaves)), nest)
-        return sum(tf.reduce_mean(leaf) * weights[path] for path, leaf in leaves.items()) + _weight_of_labels(data)
+        means = {path: mean(leaf) for path, leaf in leaves.items()}
+        return sum(means[path] * weights[path] for path in means) + _weight_of_labels(data)
+
+    def mean(leaf):
+        leaf = leaf.flat_values if isinstance(leaf, tf.RaggedTensor) else leaf
+        return tf.reduce_mean(leaf.values if isinstance(leaf, tf.SparseTensor) else leaf)
 
     class Model(tf.keras.Model):
         def train_step(self, data):
@@ -456,7 +524,9 @@ def make_model(tf, nest):
             return {"digest": digest(data), "loss": digest(data)}
 
         def predict_step(self, data):
-            return turned(plus_one(tf, tf.keras.utils.unpack_x_y_sample_weight(data)[0]))
+            # Keras has no results that are None.
+            given = tf.keras.utils.unpack_x_y_sample_weight(data)[0]
+            return turned(rebuilt(given, lambda leaf, path: tf.zeros([2]) if leaf is None else added(tf, leaf)))
 
     model = Model()
     model.compile(optimizer="sgd")
@@ -464,7 +534,7 @@ def make_model(tf, nest):
 
 
 def check_fit(tf, nest):
-    """fit, evaluate, predict, train_on_batch and the like, on datasets, generators and batches."""
+    """fit, evaluate, predict, train_on_batch and the like, on datasets, arrays and batches."""
     weights, numbers = _weights(nest), numbered(nest)
     total = sum(numbers[path] * weights[path] for path in weights)
     wanted = total + _weight_of_labels(nest)
@@ -475,23 +545,29 @@ def check_fit(tf, nest):
     def close(value, wanted=wanted):
         np.testing.assert_allclose(np.asarray(value, "float64"), wanted, rtol=1e-5, err_msg=repr(nest))
 
+    def predicted(result):
+        kinds = paths(nest)
+        result = rebuilt(result, lambda leaf, path: None if kinds[path] == "none" else leaf)
+        check(tf, nest, result, 1.0, kinds=False)
+
     for order in (nest, turned(nest)):
         dataset = tf.data.Dataset.from_tensors(filled(tf, order, rows=2)).repeat(3)
         close(model.fit(dataset, verbose=0).history["digest"][-1])
         close(model.evaluate(dataset, verbose=0, return_dict=True)["digest"])
         if plain:
-            check(tf, nest, model.predict(dataset, verbose=0), 1.0, kinds=False)
+            predicted(model.predict(dataset, verbose=0))
     if plain:
-        arrays = rebuilt(nest, lambda kind, path: np.full([2], numbers[path], "float32"))
+        arrays = rebuilt(filled(tf, nest, rows=2), lambda leaf, path: np.asarray(leaf) if tf.is_tensor(leaf) and not
+                         isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) else leaf)  # fmt: skip
         close(model.fit(arrays, batch_size=1, shuffle=False, verbose=0).history["digest"][-1])
         close(model.fit(turned(arrays), batch_size=1, verbose=0).history["digest"][-1])
-        check(tf, nest, model.predict(turned(arrays), batch_size=1, verbose=0), 1.0, kinds=False)
+        predicted(model.predict(turned(arrays), batch_size=1, verbose=0))
     for attempt in range(2):  # the second time compiled steps are there
         batch = filled(tf, nest if attempt else turned(nest), rows=2)
         close(model.train_on_batch(batch, return_dict=True)["digest"])
         close(model.test_on_batch(batch, return_dict=True)["digest"])
         if plain:
-            check(tf, nest, model.predict_on_batch(batch), 1.0, kinds=False)
+            predicted(model.predict_on_batch(batch))
     for order in (relabelled(nest), nest) if labels(nest) else ():
         batch = filled(tf, order, rows=2)
         close(model.train_on_batch(batch, return_dict=True)["digest"], total + _weight_of_labels(order))
@@ -502,8 +578,28 @@ def check_fit(tf, nest):
 def check_inputs(tf, nest):
     """A functional model binds its inputs by key. (Keras itself binds them by place, on TensorFlow too.)"""
     weights, numbers = _weights(nest), numbered(nest)
-    inputs = rebuilt(nest, lambda kind, path: tf.keras.Input((1,)))
-    model = tf.keras.Model(inputs, sum(leaf * weights[path] for path, leaf in paths(inputs).items()))
+
+    class Column(tf.keras.layers.Layer):
+        """The numbers of an input as a column: zeros of None."""
+
+        def call(self, x, like):
+            if isinstance(x, tf.SparseTensor):
+                return tf.reduce_sum(tf.sparse.to_dense(x), 1, keepdims=True)
+            if isinstance(x, tf.RaggedTensor):
+                return tf.reduce_max(x, 1)[:, None]
+            return tf.zeros_like(like) if x is None else x
+
+        def compute_output_shape(self, x_shape, like_shape):
+            return (x_shape or like_shape)[0], 1
+
+    made = {
+        "dense": lambda: tf.keras.Input((1,)), "none": lambda: tf.keras.Input((1,), optional=True),
+        "sparse": lambda: tf.keras.Input((3,), sparse=True), "ragged": lambda: tf.keras.Input((None,), ragged=True),
+    }  # fmt: skip
+    inputs = rebuilt(nest, lambda kind, path: made[kind]())
+    dense = next(leaf for path, leaf in paths(inputs).items() if paths(nest)[path] == "dense")
+    columns = {path: Column()(leaf, dense) * weights.get(path, 1.0) for path, leaf in paths(inputs).items()}
+    model = tf.keras.Model(inputs, sum(columns.values()))
     wanted = np.full([2, 1], sum(numbers[path] * weights[path] for path in weights))
     for order in (nest, turned(nest)):
         batch = filled(tf, order, rows=2)
@@ -529,21 +625,24 @@ def check_checkpoint(tf, nest):
 
 
 def check_saved_model(tf, nest):
-    module = tf.Module()
+    """A function with a trace for these arguments, and one with a signature for those of them that have specs."""
+    module, plain = tf.Module(), with_leaves(nest, ("dense", "ragged", "sparse"))
     module.step = tf.function(lambda x: plus_one(tf, x), autograph=False)
+    module.by_spec = tf.function(lambda x: plus_one(tf, x), input_signature=[specs_of(tf, plain)], autograph=False)
     check(tf, nest, module.step(filled(tf, nest)), 1.0)
     with tempfile.TemporaryDirectory() as folder:
         tf.saved_model.save(module, folder)
         loaded = tf.saved_model.load(folder)
-    check(tf, nest, loaded.step(filled(tf, nest)), 1.0, kinds=False)
-    check(tf, nest, loaded.step(turned(filled(tf, nest))), 1.0, kinds=False)
+    for function, given in ((loaded.step, nest), (loaded.by_spec, plain)):
+        check(tf, given, function(filled(tf, given)), 1.0, kinds=False)
+        check(tf, given, function(turned(filled(tf, given))), 1.0, kinds=False)
 
 
 def check_strategy(tf, nest):
     """strategy.run, and what a distributed dataset gives it; needs two devices."""
     kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
     strategy = tf.distribute.MirroredStrategy([f"/{kind}:0", f"/{kind}:1"])
-    dataset = tf.data.Dataset.from_tensors(filled(tf, nest)).repeat(4).batch(2)
+    dataset = tf.data.Dataset.from_tensors(filled(tf, nest, rows=4)).repeat(2)
 
     def on_replica(x):
         return turned(plus_one(tf, x))
@@ -561,19 +660,21 @@ def check_strategy(tf, nest):
                 check(tf, nest, rebuilt(result, lambda v, path: None if v is None else one_replica(v, replica)), 1.0)
 
 
+ALL = ("dense", "dense", "ragged", "sparse", "none")
+
 # name → (the check, what nests it takes)
 CHECKS = {
-    "nest": (check_nest, {"leaves": ("dense", "dense", "ragged", "sparse", "none")}),
-    "function": (check_function, {"leaves": ("dense", "dense", "ragged", "sparse", "none")}),
-    "signature": (check_signature, {}),
+    "nest": (check_nest, {"leaves": ALL}),
+    "function": (check_function, {"leaves": ALL}),
+    "signature": (check_signature, {"leaves": ALL}),
     "branches": (check_branches, {"leaves": ("dense", "dense", "ragged", "sparse")}),
-    "loops": (check_loops, {"leaves": ("dense",)}),
-    "rows": (check_rows, {}),
-    "gradients": (check_gradients, {}),
-    "dataset": (check_dataset, {"leaves": ("dense", "dense", "ragged", "sparse", "none"), "lists": False}),
-    "fit": (check_fit, {"lists": False, "top": "mapping"}),
-    "inputs": (check_inputs, {"lists": False, "top": "mapping", "classes": False, "special": False}),
+    "loops": (check_loops, {"leaves": ALL}),
+    "rows": (check_rows, {"leaves": ALL}),
+    "gradients": (check_gradients, {"leaves": ("dense", "dense", "ragged", "none")}),
+    "dataset": (check_dataset, {"leaves": ALL, "lists": False}),
+    "fit": (check_fit, {"leaves": ALL, "lists": False, "top": "mapping"}),
+    "inputs": (check_inputs, {"leaves": ALL, "lists": False, "top": "mapping", "classes": False, "special": False}),
     "checkpoint": (check_checkpoint, {"classes": False}),
-    "saved_model": (check_saved_model, {"classes": False}),
-    "strategy": (check_strategy, {"lists": False, "top": "mapping"}),
+    "saved_model": (check_saved_model, {"leaves": ALL, "classes": False}),
+    "strategy": (check_strategy, {"leaves": ALL, "lists": False, "top": "mapping"}),
 }

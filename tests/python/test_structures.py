@@ -395,3 +395,37 @@ def test_datasets_that_are_never_chosen():
     assert list(tf.data.Dataset.sample_from_datasets([some, more], [0.0, 0.0])) == []
     three = tf.data.Dataset.sample_from_datasets([some, more, some], [0.5, 0.0, 0.5])
     assert sorted(int(x) for x in three) == [0, 0, 1, 1, 2, 2]
+
+
+def test_rows_of_ragged_tensors_in_another_structure_are_refused():
+    """map_fn took what came in the order of keys for what was expected in that order."""
+    rows = {"a": tf.ragged.constant([[1.0], [2.0, 3.0]]), "b": tf.constant([1.0, 2.0])}
+    assert tf.map_fn(lambda x: {"b": x["b"], "a": x["a"]}, rows)["a"].to_list() == [[1.0], [2.0, 3.0]]
+    for change in (lambda x: {"a": x["a"], "c": x["b"]}, lambda x: (x["a"], x["b"]), lambda x: {**x, "b": None}):
+        with pytest.raises((TypeError, ValueError)):
+            tf.map_fn(change, rows)
+
+
+def test_sparse_arguments_have_the_shape_of_the_signature():
+    step = tf.function(lambda x: tf.sparse.reduce_sum(x, 1), input_signature=[tf.SparseTensorSpec([None, 3])])
+    assert step(tf.sparse.from_dense([[1.0, 0.0, 2.0]])).numpy() == [3.0]
+    with pytest.raises(TypeError, match="does not have the structure of SparseTensorSpec"):
+        step(tf.sparse.from_dense([[1.0, 0.0]]))
+    traced = step.get_concrete_function().structured_input_signature[0][0]
+    assert traced.shape.as_list() == [None, 3]
+
+
+def test_sizes_that_a_sparse_tensor_is_known_to_have():
+    """Layers ask for the last one."""
+    @tf.function(input_signature=[tf.SparseTensorSpec([None, 3]), tf.TensorSpec([], tf.int32)])
+    def shapes(x, rows):
+        made = tf.SparseTensor(x.indices, x.values, (rows, 3))
+        named = tf.SparseTensor(x.indices, x.values, x.dense_shape)
+        named.set_shape([None, 3])
+        assert x.shape.as_list() == made.shape.as_list() == named.shape.as_list() == [None, 3]
+        return made.dense_shape, tf.shape(x), tf.size(x), tf.rank(x)
+
+    given = tf.sparse.from_dense([[1.0, 0.0, 2.0]])
+    assert [part.numpy().tolist() for part in shapes(given, 4)] == [[4, 3], [1, 3], 3, 2]
+    with pytest.raises(ValueError):
+        given.set_shape([1, 4])

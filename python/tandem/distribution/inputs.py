@@ -1,10 +1,11 @@
 """Datasets whose batches are cut for replicas."""
 
 from tandem import _core
+from tandem.distribution.rows import row_count, rows_of, spec_of_rows, without_rows
 from tandem.distribution.values import PerReplica, PerReplicaSpec
 from tandem.framework import nest
-from tandem.framework.spec import TensorSpec
 from tandem.ops import control_flow
+from tandem.pipeline import structure as elements_of
 from tandem.pipeline.traced import staged_for, take
 
 
@@ -49,12 +50,13 @@ def cut_batch(element, count):
     if count == 1:
         return element
 
-    def cut(tensor):
-        tensor = _core.convert_to_tensor(tensor)
-        rows = tensor.shape[0] if tensor.shape.rank and tensor.shape[0] is not None else _core.execute("Shape", tensor)[0]
+    def cut(value):
+        if value is None:
+            return None
+        rows = row_count(value)
         share = (rows + count - 1) // count
         least = min if isinstance(rows, int) else lambda a, b: _core.execute("Minimum", a, b)
-        return PerReplica([tensor[least(i * share, rows) : least((i + 1) * share, rows)] for i in range(count)])
+        return PerReplica([rows_of(value, least(i * share, rows), least((i + 1) * share, rows)) for i in range(count)])
 
     return nest.map_structure(cut, element)
 
@@ -65,10 +67,11 @@ def cut_spec(spec, count):
         return spec
 
     def cut(leaf):
+        if isinstance(leaf, elements_of.NoneTensorSpec):
+            return leaf
         rows = leaf.shape[0] if leaf.shape.rank else None
         share = rows // count if rows is not None and rows % count == 0 else None
-        shape = [share, *leaf.shape.as_list()[1:]] if leaf.shape.rank else leaf.shape
-        return PerReplicaSpec(*[TensorSpec(shape, leaf.dtype, leaf.name)] * count)
+        return PerReplicaSpec(*[spec_of_rows(leaf, share)] * count)
 
     return nest.map_structure(cut, spec)
 
@@ -154,7 +157,10 @@ class DistributedDatasetFromFunction(DistributedDataset):
     def element_spec(self):
         count = self._strategy.num_replicas_in_sync
         one = self._dataset.element_spec
-        return one if count == 1 else nest.map_structure(lambda leaf: PerReplicaSpec(*[leaf] * count), one)
+        if count == 1:
+            return one
+        none = elements_of.NoneTensorSpec
+        return nest.map_structure(lambda leaf: leaf if isinstance(leaf, none) else PerReplicaSpec(*[leaf] * count), one)
 
     def __len__(self):
         return -(-len(self._dataset) // self._strategy.num_replicas_in_sync)
@@ -209,10 +215,10 @@ class _ReplicaBatches(_GlobalBatches):
     def _joined(self, batches):
         # When the data ends in the middle of a step, the last replicas get no rows.
         while len(batches) < self._count:
-            batches.append(nest.map_structure(lambda t: t[:0], batches[0]))
+            batches.append(nest.map_structure(without_rows, batches[0]))
         if self._count == 1:
             return batches[0]
-        return nest.map_structure(lambda *values: PerReplica(values), *batches)
+        return nest.map_structure(lambda *values: None if values[0] is None else PerReplica(values), *batches)
 
     def _loop_over(self, elements, extra_test, body, *loop):
         if self._count == 1:
@@ -227,16 +233,21 @@ class _ReplicaBatches(_GlobalBatches):
         parts = [more, *first]
         for _ in range(self._count - 1):
             parts += control_flow.cond(
-                more, lambda: self._next_or_no_rows(iterator, structure, first), lambda: [t[:0] for t in first]
+                more, lambda: self._next_or_no_rows(iterator, structure, first), lambda: _no_rows(structure, first)
             )
         return parts
 
     def _next_or_no_rows(self, iterator, structure, first):
         there, *batch = take(iterator, structure, False)
-        return control_flow.cond(there, lambda: list(batch), lambda: [t[:0] for t in first])
+        return control_flow.cond(there, lambda: list(batch), lambda: _no_rows(structure, first))
 
     def _element(self, structure, parts):
         width = len(parts) // self._count
         return self._joined(
             [structure.element(tuple(parts[i * width : (i + 1) * width])) for i in range(self._count)]
         )
+
+
+def _no_rows(structure, components):
+    """The components of a batch like this one without rows."""
+    return elements_of.parts_of(elements_of.map_structure(without_rows, structure.element(tuple(components))))

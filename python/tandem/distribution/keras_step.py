@@ -1,7 +1,7 @@
 """A Keras step for several replicas: a batch is cut, every replica runs the step on its part."""
 
-from tandem import _core
 from tandem.distribution.inputs import cut_batch
+from tandem.distribution.rows import joined
 from tandem.distribution.values import PerReplica
 from tandem.framework import nest
 
@@ -24,4 +24,4 @@ def over_replicas(strategy, step, joins):
 def _merged(value, joins):
     if not isinstance(value, PerReplica):
         return value
-    return _core.execute("ConcatV2", list(value.values), axis=0) if joins else value.values[0]
+    return joined(list(value.values)) if joins else value.values[0]

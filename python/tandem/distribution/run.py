@@ -71,21 +71,38 @@ def _run_traced(strategy, fn, args, kwargs):
     count = strategy.num_replicas_in_sync
     flat = nest.flatten((args, kwargs))
     places = [i for i, v in enumerate(flat) if isinstance(v, PerReplica)]
-    arguments = [[flat[i].values[r] for i in places] for r in range(count)]
+    # A ragged or sparse value goes to its replica as the tensors that it is made of.
+    arguments = [[t for i in places for t in nest.flatten(flat[i].values[r], expand_composites=True)] for r in range(count)]
     results = []  # the structure of the replica's results, with tensors in it
 
     def body(tensors):
-        given = list(flat)
-        for i, tensor in zip(places, tensors):
-            given[i] = tensor
+        given, tensors = list(flat), iter(tensors)
+        for i in places:
+            given[i] = _with_tensors(flat[i].values[0], tensors)
         their_args, their_kwargs = nest.pack_sequence_as((args, kwargs), given)
         with context.entered(context.Place(strategy, ReplicaContext(strategy))):
             results.append(fn(*their_args, **their_kwargs))
-        return [v for v in nest.flatten(results[0]) if isinstance(v, _core.Tensor)]
+        return [t for v in nest.flatten(results[0]) for t in _tensors_of(v)]
 
     by_replica = _core.call_replicas(list(strategy.extended.worker_devices), copies_of, arguments, body)
-    made = (PerReplica(values) for values in zip(*by_replica))
-    return nest.map_structure(lambda v: next(made) if isinstance(v, _core.Tensor) else v, results[0])
+    made = [iter(tensors) for tensors in by_replica]
+
+    def of_all(value):
+        return PerReplica([_with_tensors(value, tensors) for tensors in made]) if _tensors_of(value) else value
+
+    return nest.map_structure(of_all, results[0])
+
+
+def _tensors_of(value):
+    """The tensors of a result; [] where a part is none."""
+    parts = nest.flatten(value, expand_composites=True)
+    return parts if all(isinstance(part, _core.Tensor) for part in parts) else []
+
+
+def _with_tensors(value, tensors):
+    """A value like this one, of the next tensors."""
+    parts = [next(tensors) for _ in nest.flatten(value, expand_composites=True)]
+    return nest.pack_sequence_as(value, parts, expand_composites=True)
 
 
 def _run_eagerly(strategy, fn, args, kwargs):
@@ -97,16 +114,16 @@ def _run_eagerly(strategy, fn, args, kwargs):
     structure = []
 
     def across(*tensors):
-        given = list(flat)
-        rest = iter(tensors)
+        given, rest = list(flat), iter(tensors)
         for i in places:
-            given[i] = PerReplica([next(rest) for _ in flat[i].values])
+            given[i] = _with_tensors(flat[i], rest)
         their_args, their_kwargs = nest.pack_sequence_as((args, kwargs), given)
         structure.append(_run_traced(strategy, fn, their_args, their_kwargs))
-        return [t for v in nest.flatten(structure[0]) if isinstance(v, PerReplica) for t in v.values]
+        parts = [v for v in nest.flatten(structure[0]) if isinstance(v, PerReplica)]
+        return nest.flatten(parts, expand_composites=True)
 
-    tensors = [_core.convert_to_tensor(t) for i in places for t in flat[i].values]
+    tensors = [_core.convert_to_tensor(t) for i in places for t in nest.flatten(flat[i], expand_composites=True)]
     values = iter(function(across, autograph=False)(*tensors))
     return nest.map_structure(
-        lambda v: PerReplica([next(values) for _ in v.values]) if isinstance(v, PerReplica) else v, structure[0]
+        lambda v: _with_tensors(v, values) if isinstance(v, PerReplica) else v, structure[0]
     )

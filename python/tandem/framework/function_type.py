@@ -145,6 +145,15 @@ def _same_type(value, wanted):
     return issubclass(kind, wanted.value_type) and value._tf_key() == wanted._tf_key()
 
 
+def _require_specs(input_signature):
+    strange = [leaf for leaf in composites.leaves(input_signature) if not isinstance(leaf, TypeSpec)]
+    if strange:
+        raise TypeError(
+            "input_signature must be a possibly nested sequence of TensorSpec objects, got invalid args "
+            f"{', '.join(map(repr, strange))} with types {', '.join(str(type(leaf)) for leaf in strange)}."
+        )
+
+
 class FunctionType:
     """The parameters of a function, and the specs that it insists on."""
 
@@ -161,6 +170,8 @@ class FunctionType:
         self._input_signature = input_signature
         if input_signature is not None and not isinstance(input_signature, (list, tuple, dict)):
             raise TypeError(f"input_signature must be either a tuple or a list, got {type(input_signature)}.")
+        if input_signature is not None:
+            _require_specs(input_signature)
 
     @functools.cached_property
     def specs(self):

@@ -190,7 +190,7 @@ def _listed(result):
 
 
 def _tensors(values):
-    return composites.rebuild(values, lambda leaf, path: as_tensor(leaf))
+    return composites.rebuild(values, lambda leaf, path: convert_to_tensor(leaf))
 
 
 def _run_while(cond, body, values, maximum_iterations):

@@ -6,7 +6,7 @@ from tandem.extension import batches
 from tandem.framework import composites, nest
 from tandem.framework.graph import FuncGraph
 from tandem.framework.spec import TensorSpec
-from tandem.ops.control_flow import require_form, while_loop
+from tandem.ops.control_flow import as_tensor, require_form, while_loop
 from tandem.ops.tensor_array import TensorArray
 
 
@@ -14,10 +14,10 @@ class _Rows:
     """The rows of the tensors of a structure."""
 
     def __init__(self, elems, what):
-        self._elems = composites.rebuild(elems, lambda leaf, path: convert_to_tensor(leaf))
-        if any(leaf is None for leaf in composites.leaves(self._elems)):
-            raise ValueError(f"tf.{what}: elems must not be or contain None.")
-        self._flat = composites.leaves(self._elems)
+        # As in TensorFlow, None is its own row for map_fn, and no tensor for the others.
+        convert = as_tensor if what == "map_fn" else convert_to_tensor
+        self._elems = composites.rebuild(elems, lambda leaf, path: convert(leaf))
+        self._flat = [leaf for leaf in composites.leaves(self._elems) if leaf is not None]
         if not self._flat:
             raise ValueError(f"tf.{what}: elems must contain at least one Tensor.")
         for tensor in self._flat:
@@ -45,6 +45,7 @@ def _arrays(structure, count):
     return [
         TensorArray(getattr(s, "dtype", s), size=count, element_shape=getattr(s, "shape", None))
         for s in composites.leaves(structure)
+        if s is not None
     ]
 
 
@@ -63,7 +64,8 @@ def map_fn(
     rows = _Rows(elems, "map_fn")
     if signature is None:
         # As in TensorFlow: without a signature results are like elems.
-        signature = batches.rows(composites.rebuild(rows._elems, lambda t, path: TensorSpec(None, t.dtype)))
+        specs = composites.rebuild(rows._elems, lambda t, path: None if t is None else TensorSpec(None, t.dtype))
+        signature = batches.rows(specs)
     if rows.static_count == 0:
         signature = _made_of_a_row(rows, fn)
     return _stacked(rows, fn, signature)
@@ -72,8 +74,8 @@ def map_fn(
 def _made_of_a_row(rows, fn):
     """What the results are: one row, traced and forgotten."""
     with FuncGraph("scratch").as_default():
-        made = composites.rebuild(fn(rows.row(0)), lambda leaf, path: convert_to_tensor(leaf))
-        return composites.rebuild(made, lambda t, path: TensorSpec(t.shape, t.dtype))
+        made = composites.rebuild(fn(rows.row(0)), lambda leaf, path: as_tensor(leaf))
+        return composites.rebuild(made, lambda t, path: None if t is None else TensorSpec(t.shape, t.dtype))
 
 
 def _rows_differ(structure):
@@ -88,7 +90,7 @@ def _stacked(rows, fn, signature):
     count = rows.count
     form = composites.number(batches.stacked(signature, rows.static_count), [])
     row = composites.number(signature, [])
-    dtypes = [_core.as_dtype(getattr(s, "dtype", s)) for s in composites.leaves(signature)]
+    dtypes = [_core.as_dtype(getattr(s, "dtype", s)) for s in composites.leaves(signature) if s is not None]
 
     def body(i, arrays):
         result, tensors = fn(rows.row(i)), []

@@ -2,34 +2,36 @@
 
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
-from tandem.framework import nest
+from tandem.framework import composites, nest
 from tandem.framework.dtypes import int64
 from tandem.framework.graph import FuncGraph
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
 from tandem.framework.sparse import SparseTensor, SparseTensorSpec, retain
 from tandem.framework.spec import TensorSpec
-from tandem.ops.control_flow import while_loop
+from tandem.ops.control_flow import as_tensor, require_form, while_loop
 from tandem.ops.functional import of_dtype
 from tandem.ops.sizes import as_int32
 from tandem.ops.tensor_array import TensorArray
 
 
 def row_of(value, index):
-    """Row `index` of a tensor, which may be ragged or sparse; the index may be a tensor."""
+    """Row `index` of a tensor, which may be ragged or sparse, or of None; the index may be a tensor."""
+    if value is None:
+        return None
     if isinstance(value, SparseTensor):
         here = retain(value, execute("Equal", value.indices[:, 0], execute("Cast", index, dtype=int64)))
         return SparseTensor(here.indices[:, 1:], here.values, here.dense_shape[1:])
     if not isinstance(value, RaggedTensor):
         return value[index]
-    return _between(value.values, value.row_splits[:-1][index], value.row_splits[1:][index])
+    return between(value.values, value.row_splits[:-1][index], value.row_splits[1:][index])
 
 
-def _between(value, begin, end):
-    """Rows begin to end of a tensor, which may be ragged."""
+def between(value, begin, end):
+    """Rows `begin` to `end` of a tensor, which may be ragged."""
     if not isinstance(value, RaggedTensor):
         return value[begin:end]
     splits = value.row_splits[begin : end + 1]
-    inner = _between(value.values, splits[0], splits[-1])
+    inner = between(value.values, splits[0], splits[-1])
     return RaggedTensor(inner, splits - splits[0], internal=True, uniform_row_length=value._uniform)
 
 
@@ -94,8 +96,38 @@ class _SparseResults:
         return SparseTensor(execute("ConcatV2", [rows, indices], axis=1), values, shape)
 
 
+class _NoResults:
+    """None in every turn."""
+
+    arrays = ()
+
+    def __init__(self, spec, count, shape):
+        pass
+
+    def write(self, arrays, index, value):
+        if value is not None:
+            raise ValueError(f"The function returned {value!r} where None was expected.")
+        return []
+
+    def result(self, arrays):
+        return None
+
+
+def _kind_of_results(spec):
+    if spec is None:
+        return _NoResults
+    return _SparseResults if isinstance(spec, SparseTensorSpec) else _Results
+
+
+def _form(structure):
+    """The form of a structure (composites.number) whatever its leaves are."""
+    return composites.number(nest.map_structure(lambda leaf: "", structure), [])
+
+
 def _like_row(value):
     """The signature of a row: without one, results are like elems."""
+    if value is None:
+        return None
     if isinstance(value, RaggedTensor):
         return RaggedTensorSpec(value.shape[1:], value.dtype, value.ragged_rank - 1)
     if isinstance(value, SparseTensor):
@@ -107,6 +139,8 @@ def _like_row(value):
 
 def _absent_row(value):
     """What a row would be where there are none."""
+    if value is None:
+        return None
     if isinstance(value, SparseTensor):
         return SparseTensor(value.indices[:, 1:], value.values, value.dense_shape[1:])
     if isinstance(value, RaggedTensor):
@@ -129,21 +163,21 @@ def _count(value):
 
 def ragged_map_fn(fn, elems, signature):
     """fn of each row, the results put together."""
-    flat = [e if isinstance(e, (RaggedTensor, SparseTensor)) else convert_to_tensor(e) for e in nest.flatten(elems)]
+    flat = [e if isinstance(e, (RaggedTensor, SparseTensor)) else as_tensor(e) for e in nest.flatten(elems)]
     if signature is None:
         signature = nest.pack_sequence_as(elems, [_like_row(e) for e in flat])
-    count = as_int32(_count(flat[0]), "the number of rows")
-    kinds = [_SparseResults if isinstance(spec, SparseTensorSpec) else _Results for spec in nest.flatten(signature)]
+    first = next(e for e in flat if e is not None)
+    count = as_int32(_count(first), "the number of rows")
+    kinds = [_kind_of_results(spec) for spec in nest.flatten(signature)]
     # Arrays that stay empty cannot tell the shape of what would have been in them.
     shapes = _shapes_made(fn, elems, flat) if _core.static_value(count) == 0 else [None] * len(kinds)
     results = [kind(spec, count, shape) for kind, spec, shape in zip(kinds, nest.flatten(signature), shapes)]
 
     def body(i, arrays):
-        made = nest.flatten(fn(nest.pack_sequence_as(elems, [row_of(e, i) for e in flat])))
-        if len(made) != len(results):
-            raise ValueError(f"The function returned {len(made)} values where {len(results)} were expected.")
-        return i + 1, [r.write(a, i, value) for r, a, value in zip(results, arrays, made)]
+        made = fn(nest.pack_sequence_as(elems, [row_of(e, i) for e in flat]))
+        require_form(_form(made), _form(signature), made, signature, "The function of each row returned")
+        return i + 1, [r.write(a, i, value) for r, a, value in zip(results, arrays, nest.flatten(made))]
 
-    start = (convert_to_tensor(0), [r.arrays for r in results])
+    start = (convert_to_tensor(0), [list(r.arrays) for r in results])
     _, arrays = while_loop(lambda i, arrays: i < count, body, start)
     return nest.pack_sequence_as(signature, [r.result(a) for r, a in zip(results, arrays)])
