@@ -29,6 +29,12 @@ if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def data_threads():
+    """The workers of passes that there are now."""
+    tasks = pathlib.Path("/proc/self/task")
+    return [name for name in ((t / "comm").read_text() for t in tasks.iterdir()) if name.startswith("data-")]
+
+
 @functools.cache
 def has_real_gpu():
     """Whether this machine has a GPU that Tandem can use."""

@@ -1,7 +1,6 @@
 """tf.data beyond TensorFlow's stored answers: iterators, threads, files, traced functions, errors."""
 
 import gc
-import pathlib
 import threading
 import time
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 import tandem as tf
+from conftest import data_threads
 
 D = tf.data.Dataset
 
@@ -486,12 +486,6 @@ def test_a_variable_that_the_iterating_function_holds(pipeline):
     before = float(counter)
     assert int(apart()) == 3
     assert float(counter) == before + 3.0
-
-
-def data_threads():
-    """The workers of passes that there are now."""
-    tasks = pathlib.Path("/proc/self/task")
-    return [name for name in ((t / "comm").read_text() for t in tasks.iterdir()) if name.startswith("data-")]
 
 
 def leave_by_break(dataset):

@@ -90,6 +90,9 @@ class DistributedIterator:
     def element_spec(self):
         return self._dataset.element_spec
 
+    def _close(self):
+        self._elements._close()
+
     def __iter__(self):
         return self
 

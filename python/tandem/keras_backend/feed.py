@@ -4,6 +4,8 @@ Arrays are gathered and datasets iterated in C++; anything else (generators, PyD
 libraries) is asked for each batch in Python.
 """
 
+import contextlib
+
 import numpy as np
 
 import tandem as tf
@@ -54,6 +56,9 @@ class ArrayPass:
         key = np.arange(self._rows) // self._batch_size + np.random.random(self._rows)
         return np.argsort(key, kind="stable")
 
+    def close(self):
+        pass
+
     def __iter__(self):
         return self
 
@@ -78,6 +83,18 @@ class PythonPass:
         self._batches = iter(self._adapter.get_numpy_iterator())
         return self
 
+    def close(self):
+        """Ends the workers of a keras.utils.PyDataset. A generator is the user's, who may go on with it."""
+        enqueuer = getattr(self._adapter, "enqueuer", None)
+        thread = getattr(enqueuer, "run_thread", None)
+        if thread is None:
+            return
+        with contextlib.suppress(Exception):  # of a batch that nobody takes any more
+            enqueuer.stop()
+        while thread.is_alive() or not enqueuer.future_queue.empty():
+            with contextlib.suppress(Exception):
+                enqueuer.future_queue.get(timeout=0.1).wait()
+
     def __iter__(self):
         return self
 
@@ -101,9 +118,16 @@ class DatasetPass:
         self._native = all(type(leaf) is tf.TensorSpec for leaf in self.specs)
 
     def start(self):
+        self.close()
         self._batches = iter(self._dataset)
         self.source = getattr(self._batches, "_native", None) if self._native else None
         return self
+
+    def close(self):
+        """Ends the pass and its workers: an exception keeps the iterator as long as its traceback."""
+        if self._batches is not None:
+            self._batches._close()
+        self._batches = self.source = None
 
     def __iter__(self):
         return self
@@ -163,6 +187,12 @@ class Feed(EpochIterator):
         if isinstance(adapter, (ArrayDataAdapter, TFDatasetAdapter)):
             return DatasetPass(adapter.get_tf_dataset())
         return PythonPass(adapter)
+
+    def close(self):
+        """No worker of the pass goes on. Another epoch begins a new one."""
+        self._current_iterator = self._epoch_iterator = None
+        if self._pass is not None:
+            self._pass.close()
 
     def begin_epoch(self):
         """Returns the batches of the epoch."""

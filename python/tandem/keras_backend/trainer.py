@@ -4,6 +4,7 @@ What a step computes is Keras's: `train_step` and what it calls, or a model's ow
 trainer for TensorFlow is the base and supplies that; here is what runs it.
 """
 
+import contextlib
 import importlib
 import warnings
 
@@ -109,44 +110,45 @@ class TensorFlowTrainer(keras_trainer.TensorFlowTrainer):
             shuffle=shuffle,
             class_weight=class_weight,
         )
-        self._maybe_symbolic_build(iterator=feed)
-        feed.reset()
-        callbacks = self._callback_list(callbacks, feed, verbose, epochs=epochs, add_history=True)
+        with contextlib.closing(feed):
+            self._maybe_symbolic_build(iterator=feed)
+            feed.reset()
+            callbacks = self._callback_list(callbacks, feed, verbose, epochs=epochs, add_history=True)
 
-        def validate():
-            val_x, val_y, val_weight = data_adapter_utils.unpack_x_y_sample_weight(validation_data)
-            options = dict(x=val_x, y=val_y, sample_weight=val_weight, batch_size=validation_batch_size or batch_size)
-            if self._eval_epoch_iterator is None:
-                self._eval_epoch_iterator = self._feed(**options, steps_per_epoch=validation_steps, shuffle=False)
-            logs = self.evaluate(
-                **options,
-                steps=validation_steps,
-                callbacks=callbacks,
-                return_dict=True,
-                _use_cached_eval_dataset=True,
-            )
-            return {f"val_{name}": value for name, value in logs.items()}
+            def validate():
+                val_x, val_y, val_weight = data_adapter_utils.unpack_x_y_sample_weight(validation_data)
+                options = dict(x=val_x, y=val_y, sample_weight=val_weight, batch_size=validation_batch_size or batch_size)
+                if self._eval_epoch_iterator is None:
+                    self._eval_epoch_iterator = self._feed(**options, steps_per_epoch=validation_steps, shuffle=False)
+                logs = self.evaluate(
+                    **options,
+                    steps=validation_steps,
+                    callbacks=callbacks,
+                    return_dict=True,
+                    _use_cached_eval_dataset=True,
+                )
+                return {f"val_{name}": value for name, value in logs.items()}
 
-        self.stop_training = False
-        self.make_train_function()
-        callbacks.on_train_begin()
-        epoch_logs, logs = None, {}
-        for epoch in range(self._initial_epoch or initial_epoch, epochs):
-            self.reset_metrics()
-            callbacks.on_epoch_begin(epoch)
-            logs = self._run(self.train_function, feed, callbacks, "train", "stop_training", logs)
-            epoch_logs = dict(read_logs(self._get_metrics_result_or_logs(logs)))
-            if validation_data is not None and self._should_eval(epoch, validation_freq):
-                epoch_logs.update(validate())
-            callbacks.on_epoch_end(epoch, epoch_logs)
-            if self.stop_training:
-                break
-        if isinstance(self.optimizer, optimizers_module.Optimizer) and epochs > 0:
-            self.optimizer.finalize_variable_values(self.trainable_weights)
-        if self._eval_epoch_iterator is not None:
-            del self._eval_epoch_iterator
-        callbacks.on_train_end(logs=epoch_logs)
-        return self.history
+            self.stop_training = False
+            self.make_train_function()
+            callbacks.on_train_begin()
+            epoch_logs, logs = None, {}
+            for epoch in range(self._initial_epoch or initial_epoch, epochs):
+                self.reset_metrics()
+                callbacks.on_epoch_begin(epoch)
+                logs = self._run(self.train_function, feed, callbacks, "train", "stop_training", logs)
+                epoch_logs = dict(read_logs(self._get_metrics_result_or_logs(logs)))
+                if validation_data is not None and self._should_eval(epoch, validation_freq):
+                    epoch_logs.update(validate())
+                callbacks.on_epoch_end(epoch, epoch_logs)
+                if self.stop_training:
+                    break
+            if isinstance(self.optimizer, optimizers_module.Optimizer) and epochs > 0:
+                self.optimizer.finalize_variable_values(self.trainable_weights)
+            if self._eval_epoch_iterator is not None:
+                del self._eval_epoch_iterator
+            callbacks.on_train_end(logs=epoch_logs)
+            return self.history
 
     def _run(self, function, feed, callbacks, mode, stop, logs):
         """One epoch; returns the logs of its last step, or those given when nothing ran."""
@@ -179,31 +181,33 @@ class TensorFlowTrainer(keras_trainer.TensorFlowTrainer):
             feed = self._feed(
                 x=x, y=y, sample_weight=sample_weight, batch_size=batch_size, steps_per_epoch=steps, shuffle=False
             )
-        self._maybe_symbolic_build(iterator=feed)
-        feed.reset()
-        callbacks = self._callback_list(callbacks, feed, verbose)
-        self.make_test_function()
-        self.stop_evaluating = False
-        callbacks.on_test_begin()
-        self.reset_metrics()
-        logs = self._run(self.test_function, feed, callbacks, "test", "stop_evaluating", {})
-        logs = pythonify_logs(read_logs(self._get_metrics_result_or_logs(logs)))
-        callbacks.on_test_end(logs)
-        return logs if return_dict else self._flatten_metrics_in_order(logs)
+        with contextlib.closing(feed):
+            self._maybe_symbolic_build(iterator=feed)
+            feed.reset()
+            callbacks = self._callback_list(callbacks, feed, verbose)
+            self.make_test_function()
+            self.stop_evaluating = False
+            callbacks.on_test_begin()
+            self.reset_metrics()
+            logs = self._run(self.test_function, feed, callbacks, "test", "stop_evaluating", {})
+            logs = pythonify_logs(read_logs(self._get_metrics_result_or_logs(logs)))
+            callbacks.on_test_end(logs)
+            return logs if return_dict else self._flatten_metrics_in_order(logs)
 
     @traceback_utils.filter_traceback
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
         feed = self._feed(x=x, batch_size=batch_size, steps_per_epoch=steps, shuffle=False)
-        callbacks = self._callback_list(callbacks, feed, verbose)
-        self.make_predict_function()
-        self.stop_predicting = False
-        callbacks.on_predict_begin()
-        hooks = Hooks(callbacks, "predict", self.steps_per_execution)
-        loop = EpochLoop(self.predict_function, feed, hooks, lambda: self.stop_predicting, collect=True)
-        if not loop.run():
-            raise ValueError("predict() was given no batch: the input is empty.")
-        callbacks.on_predict_end()
-        return tree.map_structure(keras_trainer.convert_to_np_if_not_ragged, loop.collected())
+        with contextlib.closing(feed):
+            callbacks = self._callback_list(callbacks, feed, verbose)
+            self.make_predict_function()
+            self.stop_predicting = False
+            callbacks.on_predict_begin()
+            hooks = Hooks(callbacks, "predict", self.steps_per_execution)
+            loop = EpochLoop(self.predict_function, feed, hooks, lambda: self.stop_predicting, collect=True)
+            if not loop.run():
+                raise ValueError("predict() was given no batch: the input is empty.")
+            callbacks.on_predict_end()
+            return tree.map_structure(keras_trainer.convert_to_np_if_not_ragged, loop.collected())
 
     # ---- Single batches
 

@@ -47,6 +47,10 @@ class OwnedIterator(ForLoops, Iterator, Trackable):
     def _type_spec(self):
         return IteratorSpec(self.element_spec)
 
+    def _close(self):
+        """Ends the pass: its workers have ended when it returns."""
+        self._native.close()
+
     def __iter__(self):
         return self
 
