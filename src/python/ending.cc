@@ -19,9 +19,17 @@ namespace {
 
 std::atomic<bool> g_ending{false};
 std::atomic<bool> g_threads_left{false};
+std::atomic<PyThreadState*> g_ending_thread{nullptr};
 
 [[noreturn]] void stand_still() {
   for (;;) pause();
+}
+
+// The thread that takes Python down has no use for standing still: it destroys what is
+// left, such as the training loop that the traceback of a kept exception holds.
+bool takes_python_down() {
+  PyThreadState* const own = PyGILState_GetThisThreadState();
+  return own && own == g_ending_thread.load();
 }
 
 // Registered last, so that it comes before the destructors of static objects.
@@ -39,7 +47,8 @@ void prepare() {
     const nb::gil_scoped_release unlocked;
     if (Runtime::get().initialized()) end_late_loops(Runtime::get().devices());
   }
-  const PyThreadState* const own = PyThreadState_Get();
+  PyThreadState* const own = PyThreadState_Get();
+  g_ending_thread.store(own);
   for (PyThreadState* t = PyInterpreterState_ThreadHead(PyInterpreterState_Get()); t;
        t = PyThreadState_Next(t)) {
     if (t != own) g_threads_left.store(true);
@@ -75,7 +84,9 @@ extern "C" {
 
 PyGILState_STATE __real_PyGILState_Ensure();
 PyGILState_STATE __wrap_PyGILState_Ensure() {
-  if (!Py_IsInitialized()) tandem::python::stand_still();
+  if (!Py_IsInitialized() && !tandem::python::takes_python_down()) {
+    tandem::python::stand_still();
+  }
   try {
     return __real_PyGILState_Ensure();
   } catch (abi::__forced_unwind&) {

@@ -254,3 +254,28 @@ def test_endless_loops_on_a_gpu(run_python, end, wanted):
     status, out, err = run_python(f"{ENDLESS}\n    {end}\n", gpus=1)
     assert (status, out) == (wanted, "begun\n"), err[-3000:]
     assert "CancelledError" not in err
+
+
+@pytest.mark.parametrize("data", ["tf.data.Dataset.from_tensors((x, x)).repeat()", "x, x"], ids=["dataset", "arrays"])
+def test_an_exception_that_is_kept_until_the_end(run_python, data):
+    """The loop in its traceback was destroyed when Python was not initialized any more, and stood still for ever."""
+    code = f"""
+        import numpy as np
+        import tandem as tf
+
+        class Fail(tf.keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                raise RuntimeError("kept")
+
+        x = np.ones([4, 2], "float32")
+        model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        model.compile("sgd", "mse")
+        kept = []
+        try:
+            model.fit({data}, verbose=0, callbacks=[Fail()])
+        except RuntimeError as error:
+            kept += [error, kept]  # only the last collection finds it
+        print("done", flush=True)
+    """
+    status, out, err = run_python(code)
+    assert (status, out) == (0, "done\n"), err
