@@ -1,5 +1,6 @@
-"""Random trees of modules, layers, models, optimizers, datasets' iterators, lists, tuples and dicts, under attributes of
-every name: saved, changed, restored and compared, in the same objects and in others made in the same way."""
+"""Random trees of modules, layers, models, optimizers, datasets, their iterators, tables, generators, checkpoints, lists,
+tuples and dicts, under attributes of every name: saved, changed, restored and compared, in the same objects and in others
+made in the same way."""
 
 import collections
 import itertools
@@ -40,17 +41,21 @@ def _more(children):
     )
 
 
-STORED = ["variable", "variable", "variable", "vector", "dense", "optimizer", "table", "dense_table", "plain", "none",
-          "shared"]  # fmt: skip
+# Of Keras, layers and optimizers are trackable. Metrics, seed generators and losses are not, as with TensorFlow.
+FOREIGN = ["metric", "seed", "loss"]
+STORED = ["variable", "variable", "variable", "vector", "dense", "optimizer", "table", "dense_table", "static_table",
+          "string_lookup", "integer_lookup", "normalization", "generator", "checkpoint", "dataset", "plain", "none", "shared",
+          *FOREIGN]  # fmt: skip
 LEAVES = st.sampled_from([*STORED, "state", "iterator"])
+NO_ROOTS = ["plain", "none", "shared", *FOREIGN]
 # What can be the root of a checkpoint, and of a saved model.
 TREES = st.one_of(
     st.tuples(st.just("module"), _attributes(st.recursive(LEAVES, _more, max_leaves=10))),
-    st.recursive(LEAVES, _more, max_leaves=10).filter(lambda spec: spec not in ("plain", "none", "shared")),
+    st.recursive(LEAVES, _more, max_leaves=10).filter(lambda spec: spec not in NO_ROOTS),
 )
 SAVED_TREES = st.one_of(
     st.tuples(st.just("module"), _attributes(st.recursive(st.sampled_from(STORED), _more, max_leaves=10))),
-    st.sampled_from(["variable", "dense", "table"]),
+    st.sampled_from(["variable", "dense", "table", "generator", "checkpoint", "string_lookup"]),
 )
 
 
@@ -74,13 +79,22 @@ class State(tf.train.experimental.PythonState):
         self.number = int(text)
 
 
+OPTIMIZERS = [
+    tf.keras.optimizers.Adam, tf.keras.optimizers.SGD, lambda: tf.keras.optimizers.SGD(momentum=0.9),
+    tf.keras.optimizers.RMSprop, tf.keras.optimizers.Adafactor, tf.keras.optimizers.Ftrl, tf.keras.optimizers.Lion,
+    lambda: tf.keras.optimizers.Adam(use_ema=True), lambda: tf.keras.optimizers.Adam(amsgrad=True),
+    lambda: tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.Adam()),
+]  # fmt: skip
+
+
 class Builder:
     """Makes the objects of a tree, and knows what holds state in them."""
 
     def __init__(self, value):
-        self.numbers = itertools.count(1)
+        self.numbers, self.kinds = itertools.count(1), itertools.count()
         self.value = value
         self.variables, self.states, self.iterators, self.tables = [], [], [], []
+        self.fixed = []  # what says the same before and after, in every tree
         self.refused = set()
         self.given = set()  # (id of an object, name of an attribute)
 
@@ -108,7 +122,7 @@ class Builder:
             isinstance(owner, Model) and (hasattr(owner, name) and name != "_layers")
         ):
             return
-        held = self.variables, self.states, self.iterators, self.tables
+        held = self.variables, self.states, self.iterators, self.tables, self.fixed
         before = list(map(len, held))
         value = self.make(part)
         try:
@@ -134,14 +148,60 @@ class Builder:
         return layer
 
     def _optimizer(self):
-        optimizer = tf.keras.optimizers.Adam()
+        optimizer = OPTIMIZERS[next(self.kinds) % len(OPTIMIZERS)]()
         held = tf.keras.Variable(np.ones([2], "float32"))
         optimizer.build([held])
-        for slot in optimizer.variables:
-            if slot.dtype == "float32":
-                slot.assign(np.full(slot.shape, next(self.numbers) * self.value, "float32"))
-            self.variables.append(slot)
+        self._numbered(optimizer.variables)
         return optimizer
+
+    def _numbered(self, variables):
+        for variable in variables:
+            variable.assign(np.full(variable.shape, next(self.numbers) * self.value, variable.dtype))
+            self.variables.append(variable)
+
+    def _normalization(self):
+        layer = tf.keras.layers.Normalization()
+        layer.adapt(np.arange(4.0, dtype="float32"))
+        self._numbered(layer.variables)
+        return layer
+
+    def _string_lookup(self):
+        return self._looks_up(tf.keras.layers.StringLookup(vocabulary=["a", "b"]), tf.constant(["b", "?", "a"]))
+
+    def _integer_lookup(self):
+        return self._looks_up(tf.keras.layers.IntegerLookup(vocabulary=[3, 9]), tf.constant([9, 1, 3]))
+
+    def _static_table(self):
+        initializer = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+        return self._looks_up(tf.lookup.StaticHashTable(initializer, -1), tf.constant(["b", "?"]))
+
+    def _looks_up(self, table, keys):
+        look = table.lookup if hasattr(table, "lookup") else table
+        self.fixed.append(lambda: np.asarray(look(keys)).tolist())
+        return table
+
+    def _generator(self):
+        generator = tf.random.Generator.from_seed(next(self.numbers) * int(self.value))
+        generator.normal([int(self.value)])
+        self.variables.append(generator.state)
+        return generator
+
+    def _checkpoint(self):
+        return tf.train.Checkpoint(inner=self.variable([2]), parts=[self.variable([])])
+
+    def _dataset(self):
+        dataset = tf.data.Dataset.range(4).shuffle(4, seed=1)
+        self.fixed.append(lambda: sorted(int(x) for x in dataset))
+        return dataset
+
+    def _metric(self):
+        return tf.keras.metrics.Mean()
+
+    def _seed(self):
+        return tf.keras.random.SeedGenerator(int(self.value))
+
+    def _loss(self):
+        return tf.keras.losses.MeanSquaredError()
 
     def _state(self):
         self.states.append(State(int(next(self.numbers) * self.value)))
@@ -178,7 +238,7 @@ class Builder:
 
     def contents(self):
         variables, states = [np.asarray(v).tolist() for v in self.variables], [s.number for s in self.states]
-        return variables + states + list(map(_entries, self.tables))
+        return variables + states + list(map(_entries, self.tables)) + [shown() for shown in self.fixed]
 
 
 def built(spec, value):
@@ -216,7 +276,7 @@ def test_checkpoints(tmp_path):
         assert builder.contents() == wanted
         assert [int(next(it)) for it in builder.iterators] == positions
         other, again = built(spec, 2)
-        assert not wanted or other.contents() != wanted
+        assert len(wanted) == len(builder.fixed) or other.contents() != wanted
         status = (tf.train.Checkpoint(again) if as_root else tf.train.Checkpoint(tree=again)).restore(path)
         status.assert_consumed()
         status.assert_existing_objects_matched()
@@ -260,6 +320,19 @@ def test_saved_models(tmp_path):
                 assert one.numpy().tolist() == other.numpy().tolist()
         elif spec == "optimizer":
             assert [v.numpy().tolist() for v in loaded._variables] == [v.numpy().tolist() for v in made.variables]
+        elif spec == "generator":
+            assert loaded._state.numpy().tolist() == made.state.numpy().tolist()
+        elif spec == "checkpoint":
+            assert loaded.inner.numpy().tolist() == made.inner.numpy().tolist()
+            assert loaded.parts[0].numpy().tolist() == made.parts[0].numpy().tolist()
+        elif spec == "string_lookup":
+            assert loaded.lookup_table.lookup(tf.constant(["b", "?"])).numpy().tolist() == [2, 0]
+        elif spec == "integer_lookup":
+            assert loaded.lookup_table.lookup(tf.constant([9, 1], tf.int64)).numpy().tolist() == [2, 0]
+        elif spec == "normalization":
+            assert loaded.adapt_mean.numpy().tolist() == np.asarray(made.adapt_mean).tolist()
+        elif spec == "static_table":
+            assert loaded.lookup(tf.constant(["b", "?"])).numpy().tolist() == [2, -1]
         elif spec in ("table", "dense_table"):
             assert _entries(loaded) == _entries(made) and loaded.key_dtype == made.key_dtype
             assert loaded.default_value.numpy() == made.default_value.numpy()
@@ -291,6 +364,13 @@ def _holds(value):
 
 def _entries(table):
     return sorted(zip(*(part.numpy().tolist() for part in table.export())))
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_is_not_trackable_is_no_checkpoint(name):
+    value = Builder(1).make(name)
+    with pytest.raises(ValueError, match="was expecting x to be a trackable object"):
+        tf.train.Checkpoint(x=value)
 
 
 @pytest.mark.parametrize("name", ["_layers", "_self_tracked", "_self_x", "layers", "signatures", "_children"])

@@ -4,6 +4,7 @@ import atexit
 
 from tandem import _core
 from tandem.framework.spec import TypeSpec
+from tandem.framework.trackable import Trackable
 from tandem.pipeline.iterator import NumpyIterator, OwnedIterator
 from tandem.pipeline.options import Options
 from tandem.pipeline.structure import Structure, name_of
@@ -35,7 +36,7 @@ def make(core, structure, kind, options=None):
     return self
 
 
-class BaseDataset(ForLoops):
+class BaseDataset(ForLoops, Trackable):
     """A native description (`_core`) and the structure of its elements."""
 
     _pipeline_leaf = True  # may be a component of an element
