@@ -1,5 +1,6 @@
 """tf.data beyond TensorFlow's stored answers: iterators, threads, files, traced functions, errors."""
 
+import contextlib
 import gc
 import threading
 import time
@@ -15,6 +16,23 @@ D = tf.data.Dataset
 
 def values(dataset):
     return [x.tolist() if hasattr(x, "tolist") else x for x in dataset.as_numpy_iterator()]
+
+
+def until(holds):
+    """Whether it comes to hold: of a thread that was waited for the system may still know the name for a moment."""
+    deadline = time.monotonic() + 60
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return holds()
+
+
+def data_threads():
+    """The workers of passes that there are now."""
+    names = []
+    for task in pathlib.Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            names.append((task / "comm").read_text())
+    return [name for name in names if name.startswith("data-")]
 
 
 # ---- Iterators
@@ -61,26 +79,14 @@ def test_two_threads_share_an_iterator():
 
 
 def test_threads_end_with_their_iterator():
-    before = _threads()
+    before = len(data_threads())
     for _ in range(5):
         iterator = iter(D.range(10**9).map(lambda x: x, num_parallel_calls=3).batch(2).prefetch(2))
         next(iterator)
-        assert _threads() > before
+        assert len(data_threads()) > before
         del iterator
         gc.collect()
-        assert _threads() == before
-
-
-def _threads():
-    import os
-
-    count = 0
-    for task in os.listdir("/proc/self/task"):
-        try:
-            count += open(f"/proc/self/task/{task}/comm").read().startswith("data-")
-        except FileNotFoundError:
-            pass  # it has ended meanwhile
-    return count
+        assert until(lambda: len(data_threads()) == before), data_threads()
 
 
 def test_an_iterator_is_closed_by_several_threads():
@@ -118,11 +124,7 @@ def test_a_generator_is_closed_when_its_iterator_goes():
     next(iterator)
     del iterator
     gc.collect()
-    for _ in range(100):  # what a thread let go of is released by the interpreter soon after
-        if closed:
-            break
-        time.sleep(0.01)
-    assert closed
+    assert until(lambda: closed)  # what a thread let go of is released by the interpreter soon after
 
 
 @pytest.mark.parametrize(
@@ -551,5 +553,5 @@ def fail_in_a_function(dataset):
 ], ids=["prefetch", "parallel", "both", "take", "interleave"])  # fmt: skip
 def test_workers_end_with_the_iteration(pipeline, end):
     kept = end(pipeline(D.range(50)))
-    assert data_threads() == []
+    assert until(lambda: not data_threads()), data_threads()
     del kept
