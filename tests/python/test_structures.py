@@ -249,6 +249,27 @@ def test_elements_of_classes_are_told_apart_by_their_metadata(kind):
         tf.data.Dataset.range(3).scan(state, lambda s, x: (nest_cases.relabelled(s), x))
 
 
+class Sparse(tf.experimental.ExtensionType):
+    values: tf.SparseTensor
+
+
+@pytest.mark.parametrize("make", [
+    tf.sparse.from_dense,
+    lambda rows: Sparse(tf.sparse.from_dense(rows)),
+    lambda rows: tf.data.Dataset.from_tensors(tf.sparse.from_dense(rows)),
+    lambda rows: tf.RaggedTensor.from_tensor(rows),
+], ids=["sparse", "extension", "dataset", "ragged"])  # fmt: skip
+def test_datasets_are_told_apart_by_sizes_that_no_component_has(make):
+    specs = []
+    of_iterator = tf.function(lambda it: specs.append(it.element_spec), autograph=False)
+    of_dataset = tf.function(lambda ds: specs.append(ds.element_spec), autograph=False)
+    datasets = [tf.data.Dataset.from_tensors(make(tf.ones(shape))) for shape in ([3, 4], [5, 6], [3, 4])]
+    for f, given in ((of_iterator, map(iter, datasets)), (of_dataset, datasets)):
+        for one in given:
+            f(one)
+    assert specs == [dataset.element_spec for dataset in datasets[:2]] * 2
+
+
 def test_datasets_that_are_chosen_have_one_structure():
     """Elements of all were put together as those of the first."""
     of = tf.data.Dataset.from_tensors

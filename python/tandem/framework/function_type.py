@@ -100,6 +100,8 @@ def skeleton(value, tensors):
         static = value._tf_key() if hasattr(type(value), "_tf_key") else None
         if hasattr(type(value), "__tf_flatten__"):
             static = skeleton(value.__tf_flatten__()[0], None)
+        if tensors is None and isinstance(value, TypeSpec):  # may say more than its parts: a sparse one has the sizes
+            static = static, ObjectKey(value, keep=True)
         return (kind, names, static, tuple(skeleton(part, tensors) for part in parts[0]))
     if value is None or isinstance(value, (bool, int, str, bytes)):
         return (type(value), value)
