@@ -73,9 +73,11 @@ class TestEmpty:
             f = tf.function(lambda x, w=width: tf.strings.ngrams(x, w), input_signature=signature)
             assert (f if traced else f.python_function)(tf.constant(["a", "b"])).shape == (0,)
 
-    def test_ngrams_of_rows(self):
-        words = tf.ragged.constant([["a", "b", "c"], [], ["d"]])
-        assert tf.strings.ngrams(words, [2, 3]).to_list() == [[b"a b", b"b c", b"a b c"], [], []]
+    @pytest.mark.parametrize("splits", [tf.int32, tf.int64])
+    def test_ngrams_of_rows(self, splits):
+        words = tf.ragged.constant([["a", "b", "c"], [], ["d"]], row_splits_dtype=splits)
+        pairs = tf.strings.ngrams(words, [2, 3])
+        assert pairs.to_list() == [[b"a b", b"b c", b"a b c"], [], []] and pairs.row_splits.dtype == splits
         padded = tf.strings.ngrams(words, 2, separator="|", pad_values=("L", "R"))
         assert padded.to_list() == [[b"L|a", b"a|b", b"b|c", b"c|R"], [b"L|R"], [b"L|d", b"d|R"]]
 

@@ -32,11 +32,12 @@ def ngrams(data, ngram_width, separator=" ", pad_values=None, padding_width=None
 
 
 def _of_rows(rows, widths, separator, pads, padding_width):
+    kind, rows = rows.row_splits.dtype, rows.with_row_splits_dtype(int64)
     found = []
     for width in widths:
         padding = 0 if pads[0] is None else min(width - 1 if padding_width is None else padding_width, width - 1)
         found.append(_of_width(_padded(rows, pads, padding), width, separator))
-    return concat(found, 1)
+    return concat(found, 1).with_row_splits_dtype(kind)
 
 
 def _of_width(rows, width, separator):
@@ -55,7 +56,7 @@ def _of_width(rows, width, separator):
 def _padded(rows, pads, padding):
     if not padding:
         return rows
-    count = execute("Cast", rows.nrows(), dtype=int64) * padding
+    count = rows.nrows() * padding
     left, right = (
         RaggedTensor.from_uniform_row_length(
             execute("Fill", execute("Reshape", count, [1]), convert_to_tensor(pad, string)), padding, rows.nrows()
