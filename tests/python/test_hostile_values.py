@@ -2,6 +2,7 @@
 than a float counts, structures without end, shapes whose outer sizes are huge and whose inner size is zero."""
 
 import collections
+import math
 import os
 import pathlib
 
@@ -123,6 +124,43 @@ def test_resizing_more_rows_than_a_float_counts(run_python, method):
         env=GUARDED,
     )
     assert status == 0, out + err
+
+
+# ---- The ends of a dtype, and infinities below them
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.int64])
+def test_the_lowest_elements_of_sparse_tensors(dtype):
+    low = -math.inf if dtype.is_floating else dtype.min
+    rows = tf.SparseTensor([[0, 1], [1, 0], [1, 2]], tf.constant([low, low, 3], dtype), [3, 3])
+    assert tf.sparse.reduce_max(rows, 1).numpy().tolist() == [low, 3, 0]
+    both = tf.sparse.maximum(rows, rows)
+    assert both.indices.numpy().tolist() == rows.indices.numpy().tolist()
+    assert both.values.numpy().tolist() == [low, low, 3]
+    other = tf.SparseTensor([[0, 0]], tf.constant([1], dtype), [3, 3])
+    assert tf.sparse.minimum(rows, other).values.numpy().tolist() == [0, low, low, 0]
+
+
+def test_dilation_of_the_lowest():
+    """What is beyond the edge is below all sums; it was another number, to which the filter was added."""
+
+    def dilated(value, dtype, filter_value):
+        image = tf.fill([1, 3, 3, 1], tf.constant(value, dtype))
+        filters = tf.fill([2, 2, 1], tf.constant(filter_value, dtype))
+        return set(tf.nn.dilation2d(image, filters, [1] * 4, "SAME", "NHWC", [1] * 4).numpy().ravel().tolist())
+
+    assert dilated(-5, tf.int32, -3) == {-8}
+    assert dilated(-math.inf, tf.float32, 0) == {-math.inf}
+    assert dilated(-(2.0**120), tf.float32, 0) == {-(2.0**120)}
+    assert dilated(-1e308, tf.float64, -1e307) == {-1e308 - 1e307}
+
+
+def test_bounds_that_are_not_there():
+    values = np.array([-np.inf, -5, 5, np.inf], np.float32)
+    assert tf.experimental.numpy.clip(values, None, 1).numpy().tolist() == [-np.inf, -5, 1, 1]
+    assert tf.experimental.numpy.clip(values, -1, None).numpy().tolist() == [-1, -1, 5, np.inf]
+    with pytest.raises(ValueError, match="Not more than one"):
+        tf.experimental.numpy.clip(values, None, None)
 
 
 # ---- Structures without end

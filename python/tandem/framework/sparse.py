@@ -157,7 +157,7 @@ def add(a, b, threshold=0):
         return _add_dense(b, convert_to_tensor(a, b.dtype))
     if not isinstance(b, SparseTensor):
         return _add_dense(a, convert_to_tensor(b, a.dtype))
-    total = _merge(a, b, "UnsortedSegmentSum")
+    total = _merge(a, b)
     if isinstance(threshold, (int, float)) and threshold <= 0:
         return total
     size = execute("ComplexAbs" if total.dtype.is_complex else "Abs", total.values)
@@ -172,8 +172,8 @@ def _add_dense(sparse, dense):
     return execute("TensorScatterAdd", dense, sparse.indices, sparse.values)
 
 
-def _merge(a, b, combine):
-    """Elements of both, those at one place combined, in row-major order."""
+def _merge(a, b):
+    """Elements of both, those at one place added, in row-major order."""
     sparse_checks.same_sizes(a.dense_shape, b.dense_shape, "Operands' shapes do not match.")
     for part in (a, b):
         sparse_checks.in_bounds(part)
@@ -181,7 +181,7 @@ def _merge(a, b, combine):
     values = execute("ConcatV2", [a.values, b.values], axis=0)
     places, ids = execute("Unique", positions(indices, a.dense_shape), out_idx="int64")
     count = execute("Shape", places, out_type="int64")[0]
-    merged = execute(combine, values, ids, count)
+    merged = execute("UnsortedSegmentSum", values, ids, count)
     order = execute("ArgSort", places, stable=True)
     first = execute("UnsortedSegmentMin", execute("Range", *(convert_to_tensor(v, "int64") for v in (
         0, execute("Shape", ids, out_type="int64")[0], 1))), ids, count)  # fmt: skip
@@ -192,17 +192,18 @@ def _merge(a, b, combine):
 def _with_zeros(a, b, op):
     """Elementwise, an element that only one has meeting zero."""
     zero_a, zero_b = a.with_values(execute("ZerosLike", a.values)), b.with_values(execute("ZerosLike", b.values))
-    return _merge(add(a, zero_b), add(b, zero_a), op)
+    left, right = add(a, zero_b), add(b, zero_a)  # with the same indices
+    return left.with_values(execute(op, left.values, right.values))
 
 
 def maximum(sp_a, sp_b, name=None):
     """The larger of two sparse tensors, elementwise."""
-    return _with_zeros(sp_a, sp_b, "UnsortedSegmentMax")
+    return _with_zeros(sp_a, sp_b, "Maximum")
 
 
 def minimum(sp_a, sp_b, name=None):
     """The smaller of two sparse tensors, elementwise."""
-    return _with_zeros(sp_a, sp_b, "UnsortedSegmentMin")
+    return _with_zeros(sp_a, sp_b, "Minimum")
 
 
 def concat(axis, sp_inputs, expand_nonconcat_dims=False, name=None):

@@ -6,6 +6,7 @@ from tandem.framework.dtypes import int64
 from tandem.framework.sparse import SparseTensor, from_dense, to_dense
 from tandem.framework.sparse_checks import positions
 from tandem.ops import check
+from tandem.ops.math import lowest
 from tandem.ops.sizes import of_one_dtype
 
 
@@ -18,7 +19,7 @@ def _summed(sp_input):
 def _largest(sp_input, axis, keepdims):
     """What has no element at all is zero."""
     sparse_checks.in_bounds(sp_input)
-    least = convert_to_tensor(sp_input.dtype.min, sp_input.dtype)
+    least = lowest(sp_input.dtype)
     dense = execute("TensorScatterMax", execute("Fill", sp_input.dense_shape, least), sp_input.indices, sp_input.values)
     there = to_dense(sp_input.with_values(execute("OnesLike", sp_input.values)), validate_indices=False)
     found = execute("Max", there, axis=axis, keepdims=keepdims) > 0

@@ -35,6 +35,11 @@ def _limits(dtype):
     return kind(dtype.min), kind(dtype.max)
 
 
+def lowest(dtype):
+    """What no number of the dtype is below, to begin a maximum with."""
+    return convert_to_tensor(-float("inf") if dtype.is_floating else dtype.min, dtype)
+
+
 def _toward_zero(limit, dtype):
     """The number of the dtype next to the limit that is not beyond it."""
     if not dtype.is_floating:

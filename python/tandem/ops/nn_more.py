@@ -5,8 +5,9 @@ import operator
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
-from tandem.framework.dtypes import float32, int32, int64
+from tandem.framework.dtypes import int32, int64
 from tandem.ops.check import axis_of, with_rank
+from tandem.ops.math import lowest
 from tandem.ops.nn import batch_normalization, conv2d, conv2d_transpose
 from tandem.ops.sizes import as_int32
 
@@ -209,14 +210,16 @@ def _morph(value, filters, strides, padding, dilations, sign):
     x, filters = convert_to_tensor(value), convert_to_tensor(filters)
     height, width, channels = filters.shape.as_list()
     sizes = [1, height, width, 1]
-    low = convert_to_tensor(-1e30 if x.dtype is float32 else x.dtype.min, x.dtype)
     inside = extract_patches(execute("OnesLike", x), sizes, strides, dilations, padding)
     patches = extract_patches(x * sign, sizes, strides, dilations, padding)
-    patches = execute("SelectV2", execute("Equal", inside, convert_to_tensor(1, x.dtype)), patches, low)
     _, out_h, out_w, _ = patches.shape.as_list()
-    grid = execute("Reshape", patches, [-1, out_h, out_w, height * width, channels])
+    inside, grid = (
+        execute("Reshape", part, [-1, out_h, out_w, height * width, channels]) for part in (inside, patches)
+    )
     kernel = execute("ReverseV2", filters, axis=[0, 1]) if sign < 0 else filters
-    return execute("Max", grid + execute("Reshape", kernel, [height * width, channels]), axis=[3]) * sign
+    sums = grid + execute("Reshape", kernel, [height * width, channels])
+    sums = execute("SelectV2", execute("Equal", inside, convert_to_tensor(1, x.dtype)), sums, lowest(x.dtype))
+    return execute("Max", sums, axis=[3]) * sign
 
 
 def dilation2d(input, filters, strides, padding, data_format, dilations, name=None):

@@ -155,10 +155,11 @@ def log10(x):
 
 def clip(a, a_min, a_max):
     """Values between two bounds."""
+    if a_min is None and a_max is None:
+        raise ValueError("Not more than one of `a_min` and `a_max` may be `None`.")
     a = asarray(a)
-    low = a.dtype.min if a_min is None else a_min
-    high = a.dtype.max if a_max is None else a_max
-    return minimum(maximum(a, low), high)  # noqa: F821
+    a = a if a_min is None else maximum(a, a_min)  # noqa: F821
+    return a if a_max is None else minimum(a, a_max)  # noqa: F821
 
 
 def where(condition, x=None, y=None):
