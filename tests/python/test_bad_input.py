@@ -334,6 +334,7 @@ WRONG = {
     "sets.size": (given([0, 1], [0, 0]), lambda i: tf.sets.size(tf.cast(at(i), tf.int32))),
     "sets.union": (nothing(2, 1, dtype=tf.int32), lambda x: tf.sets.union([[1]], x)),
     "from_sparse": (given([0, 0], [0, 2]), lambda i: tf.RaggedTensor.from_sparse(at(i, [1, 3]))),
+    "from_sparse after the start": (given([0, 1]), lambda i: tf.RaggedTensor.from_sparse(at(i, [1, 3]))),
     "row_splits": (given(0, 2, 1, 3), lambda i: tf.RaggedTensor.from_row_splits([1, 2, 3], i)),
     "row_splits from 1": (given(1, 3), lambda i: tf.RaggedTensor.from_row_splits([1, 2, 3], i)),
     "row_splits to 2": (given(0, 2), lambda i: tf.RaggedTensor.from_row_splits([1, 2, 3], i)),

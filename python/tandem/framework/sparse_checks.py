@@ -56,10 +56,11 @@ def in_bounds(sp):
 
 
 def ragged_right(sp):
-    """The elements of each row of a matrix follow each other."""
+    """The elements of each row of a matrix follow each other from its start on."""
     rows, columns = sp.indices[:, 0], sp.indices[:, 1]
     after = execute("SelectV2", rows[1:] == rows[:-1], columns[:-1] + 1, execute("ZerosLike", columns[1:]))
-    check.Assert(execute("All", columns[1:] == after),
+    wanted = execute("ConcatV2", [execute("ZerosLike", columns[:1]), after], axis=0)
+    check.Assert(execute("All", columns == wanted),
                  ["SparseTensor is not right-ragged. SparseTensor.indices =", sp.indices])  # fmt: skip
 
 
