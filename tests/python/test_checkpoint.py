@@ -139,6 +139,16 @@ def test_a_variable_as_root(tmp_path, make):
         tf.train.Checkpoint(tf.Module(), step=tf.Variable(2)).restore(path).assert_consumed()
 
 
+def test_a_variable_and_a_checkpoint_of_it(tmp_path):
+    """Both are objects of the graph, and assert_consumed() missed the variable."""
+    variable = tf.Variable(5.0)
+    checkpoint = tf.train.Checkpoint(a=tf.train.Checkpoint(variable), b=variable)
+    path = checkpoint.save(tmp_path / "ck")
+    variable.assign(0.0)
+    checkpoint.restore(path).assert_consumed()
+    assert variable.numpy() == 5.0
+
+
 def a_table(kind, key_dtype="string", value_dtype="float32", **options):
     if kind == "dense":
         special = ("", "gone") if key_dtype == "string" else (-1, -2)

@@ -37,7 +37,9 @@ class Restore:
             return
         first = known is None
         if first:
-            self.node_of[id(obj)] = self.node_of[id(object_graph.stored_object(obj))] = number
+            self.node_of[id(obj)] = number
+            if obj is self.root:  # what a Checkpoint further down stands for has a node of its own, as in walk()
+                self.node_of[id(object_graph.stored_object(obj))] = number
             self.object_of.setdefault(number, obj)
             self._assign(obj, self.nodes[number])
         # An object that was met before may have got children since.
