@@ -134,6 +134,22 @@ def test_targets_of_some_outputs():
     model.compile(loss={"a": None, "b": "mse", "c": "mse"})
     for y in ({"b": ones * 2, "c": ones * 3}, ordered(c=ones * 3, b=ones * 2)):
         assert model.evaluate(ones, y, verbose=0) == [0.0, 0.0, 0.0]
+    # It pairs them with the losses, here in another order than that of the keys.
+    model.compile(loss=ordered(c="mse", a="mse", b=None))
+    for y in ({"a": ones, "c": ones * 3}, ordered(a=ones, c=ones * 3), ordered(c=ones * 3, a=ones)):
+        assert model.evaluate(ones, y, verbose=0) == [0.0, 0.0, 0.0]
+    model.compile(loss=ordered(c="mse", a="mse", b="mse"))
+    for y in ({"a": ones, "b": ones * 2, "c": ones * 3}, ordered(c=ones * 3, a=ones, b=ones * 2)):
+        assert model.evaluate(ones, y, verbose=0) == [0.0, 0.0, 0.0, 0.0]
+
+
+def test_arguments_of_functions_have_kerass_names():
+    x = {name: tf.keras.Input((size,), name=name) for name, size in (("a", 2), ("b", 3))}
+    function = tf.keras.Function(x, tf.keras.layers.concatenate([x["b"], x["a"]]))
+    shapes = ordered(b=(None, 3), a=(None, 2))
+    assert function.compute_output_shape(input_shape=shapes) == function.compute_output_shape(shapes) == (None, 5)
+    given = ordered(b=np.zeros([1, 3]), a=np.ones([1, 2]))
+    assert function.call(inputs=given).numpy().tolist() == [[0.0, 0.0, 0.0, 1.0, 1.0]]
 
 
 @pytest.mark.parametrize("kind", [nest_cases.Labelled, nest_cases.Unshown, nest_cases.Reticent])

@@ -44,8 +44,16 @@ def _of_inputs(method):
 
 def install_function(module):
     """keras.src.ops.function"""
-    for name in ("call", "compute_output_spec", "compute_output_shape"):
-        setattr(module.Function, name, _of_inputs(getattr(module.Function, name)))
+    function = module.Function
+    for name in ("call", "compute_output_spec"):
+        setattr(function, name, _of_inputs(getattr(function, name)))
+    shape_of = function.compute_output_shape
+
+    @functools.wraps(shape_of)
+    def ordered_shape(self, input_shape):
+        return shape_of(self, by_key(self._inputs_struct, input_shape))
+
+    function.compute_output_shape = ordered_shape
 
 
 def install_functional(module):
@@ -71,9 +79,16 @@ def install_losses(module):
 
     @functools.wraps(call)
     def ordered_call(self, y_true, y_pred, sample_weight=None):
-        return call(self, _plain(y_true), y_pred, sample_weight)
+        return call(self, _targets(y_true, self._user_loss), y_pred, sample_weight)
 
     loss.call = ordered_call
+
+
+def _targets(y_true, losses):
+    """Targets in the order in which Keras lists the outputs: by key. Where some have no loss it lists the losses."""
+    targets = _plain(y_true)
+    some = isinstance(losses, collections.OrderedDict) and isinstance(targets, dict) and set(targets) < set(losses)
+    return collections.OrderedDict((key, targets[key]) for key in losses if key in targets) if some else targets
 
 
 def _plain(structure):
