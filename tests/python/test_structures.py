@@ -301,6 +301,78 @@ def test_datasets_that_are_chosen_have_one_structure():
     assert [x.numpy().tolist() for x in chosen] == [[1, 2], [3], [4, 5]]
 
 
+class Pair(tf.experimental.ExtensionType):
+    values: tf.Tensor
+    label: str = "x"
+
+
+class Other(tf.experimental.ExtensionType):
+    values: tf.Tensor
+    label: str = "x"
+
+
+UNLIKE = {
+    "keys": ((1, 2), {"a": 1, "b": 2}),
+    "fields": (collections.namedtuple("A", "a b")(1, 2), collections.namedtuple("A", "b a")(1, 2)),
+    "metadata": (Pair(1), Pair(1, "y")),
+    "classes": (Pair(1), Other(1)),
+    "a tensor": (Pair(1), 1),
+    "sparse": (tf.sparse.from_dense([1.0]), (np.zeros([1, 1], np.int64), [1.0], np.ones([1], np.int64))),
+    "splits": (tf.ragged.constant([[1]]), tf.ragged.constant([[1]], row_splits_dtype=tf.int32)),
+    "elements": (tf.data.Dataset.range(2), tf.data.Dataset.from_tensors(1.0)),
+}
+
+
+@pytest.mark.parametrize("one", [0, 1])
+@pytest.mark.parametrize("case", UNLIKE)
+def test_elements_unlike_those_before_are_refused(case, one):
+    """Their components were those that were expected, and were put together as what they are not."""
+    first, then = UNLIKE[case][one], UNLIKE[case][1 - one]
+    of = tf.data.Dataset.from_tensors
+    numbers = tf.data.Dataset.range(2)
+    for make in (
+        lambda: tf.data.Dataset.choose_from_datasets([of(first), of(then)], numbers),
+        lambda: of(first).concatenate(of(then)),
+        lambda: numbers.reduce(first, lambda state, x: then),
+        lambda: numbers.scan(first, lambda state, x: (then, x)),
+    ):
+        with pytest.raises(TypeError):
+            make()
+    generated = tf.data.Dataset.from_generator(lambda: iter([then]), output_signature=of(first).element_spec)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="TypeError"):
+        list(generated)
+
+
+@pytest.mark.parametrize("make", [
+    tf.sparse.from_dense,
+    lambda rows: Pair(rows),
+    lambda rows: Sparse(tf.sparse.from_dense(rows)),
+    lambda rows: tf.RaggedTensor.from_tensor(rows),
+    lambda rows: tf.data.Dataset.from_tensors(rows),
+], ids=["sparse", "extension", "of sparse", "ragged", "dataset"])  # fmt: skip
+def test_elements_of_other_sizes_have_a_spec_of_both(make):
+    one, other = make(tf.ones([3, 4])), make(tf.ones([5, 4]))
+    datasets = [tf.data.Dataset.from_tensors(value) for value in (one, other)]
+    chosen = tf.data.Dataset.choose_from_datasets(datasets, tf.data.Dataset.range(2))
+    assert chosen.element_spec == datasets[0].concatenate(datasets[1]).element_spec != datasets[0].element_spec
+    assert all(chosen.element_spec.is_compatible_with(dataset.element_spec) for dataset in datasets)
+    assert len(list(chosen)) == len(list(datasets[0].concatenate(datasets[1]))) == 2
+    last = tf.data.Dataset.range(2).reduce(one, lambda state, x: other)
+    assert chosen.element_spec.is_compatible_with(last)
+    signature = chosen.element_spec
+    assert len(list(tf.data.Dataset.from_generator(lambda: iter([one, other]), output_signature=signature))) == 2
+
+
+def test_optionals_are_told_apart_by_the_class_of_their_value():
+    """The specs of all extension types have one name."""
+    specs = []
+    f = tf.function(lambda optional: specs.append(optional.element_spec), autograph=False)
+    given = [tf.experimental.Optional.from_value(value) for value in (Pair(1), Other(1), Pair(1, "y"))]
+    for optional in given:
+        f(optional)
+    assert specs == [optional.element_spec for optional in given]
+
+
 def test_rows_of_other_keys_are_refused():
     """As many values under other names took the places of those that were expected."""
     spec = {"a": tf.float32, "b": tf.float32}
@@ -407,11 +479,11 @@ def test_states_with_none_ragged_and_sparse_parts():
         nest_cases.check(tf, nest, element, float(i))
     assert len(scanned) == 3
     for wrong in (lambda s, x: {"b": s["b"]}, lambda s, x: {"b": s["b"], "c": s["a"]}, lambda s, x: s["b"]):
-        with pytest.raises(TypeError, match="number of components of the state"):
+        with pytest.raises(TypeError, match="new state must match"):
             numbers.reduce({"b": tf.constant(1.0), "a": tf.constant(1.0)}, wrong)
-    with pytest.raises(TypeError, match="element types for the new state"):
+    with pytest.raises(TypeError, match="new state must match"):
         numbers.reduce(tf.constant(1.0), lambda s, x: x)
-    with pytest.raises(TypeError, match="element types for the new state"):
+    with pytest.raises(TypeError, match="new state must match"):
         numbers.scan(tf.constant(1.0), lambda s, x: (x, x))
 
 

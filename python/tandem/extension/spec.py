@@ -125,7 +125,7 @@ class ExtensionTypeSpec(TypeSpec, metaclass=_Closing):
     def most_specific_compatible_type(self, other):
         found = self.most_specific_common_supertype([other])
         if found is None:
-            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+            self._refuse(other)
         return found
 
     def __eq__(self, other):

@@ -490,7 +490,14 @@ class RaggedTensorSpec(TypeSpec):
     def __hash__(self):
         return hash(self._parts())
 
+    def most_specific_compatible_type(self, other):
+        if not isinstance(other, RaggedTensorSpec) or self._parts()[1:] != other._parts()[1:]:
+            self._refuse(other)
+        return RaggedTensorSpec(self._shape.most_specific_compatible_shape(other._shape), *self._parts()[1:])
+
     def is_compatible_with(self, spec_or_value):
+        if not self._ragged_rank and isinstance(spec_or_value, (_core.Tensor, TensorSpec)):
+            return TensorSpec(self._shape, self._dtype).is_compatible_with(spec_or_value)
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
         return (
             isinstance(other, RaggedTensorSpec)

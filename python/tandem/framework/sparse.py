@@ -429,6 +429,11 @@ class SparseTensorSpec(TypeSpec):
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
         return isinstance(other, SparseTensorSpec) and self.dtype == other.dtype and self.shape.is_compatible_with(other.shape)
 
+    def most_specific_compatible_type(self, other):
+        if not isinstance(other, SparseTensorSpec) or self.dtype != other.dtype:
+            self._refuse(other)
+        return SparseTensorSpec(self.shape.most_specific_compatible_shape(other.shape), self.dtype)
+
     # As an argument of functions: made of the specs of its parts.
     def _tf_components(self):
         rank = self.shape.rank

@@ -11,6 +11,15 @@ class TypeSpec:
     def is_compatible_with(self, value):
         raise NotImplementedError(f"{type(self).__name__}.is_compatible_with")
 
+    def most_specific_compatible_type(self, other):
+        """The spec that takes in the values of both; ValueError where there is none."""
+        if self != other:
+            self._refuse(other)
+        return self
+
+    def _refuse(self, other):
+        raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+
     def __ne__(self, other):
         return not self == other
 
@@ -53,8 +62,8 @@ class TensorSpec(TypeSpec):
         return self._dtype == spec_or_value.dtype and self._shape.is_compatible_with(spec_or_value.shape)
 
     def most_specific_compatible_type(self, other):
-        if self._dtype != other.dtype:
-            raise ValueError(f"No TypeSpec is compatible with both {self} and {other}")
+        if not isinstance(other, TensorSpec) or self._dtype != other.dtype:
+            self._refuse(other)
         return TensorSpec(self._shape.most_specific_compatible_shape(other.shape), self._dtype)
 
     def __eq__(self, other):

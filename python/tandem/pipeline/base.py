@@ -7,7 +7,7 @@ from tandem.framework.spec import TypeSpec
 from tandem.framework.trackable import Trackable
 from tandem.pipeline.iterator import NumpyIterator, OwnedIterator
 from tandem.pipeline.options import Options
-from tandem.pipeline.structure import Structure, name_of
+from tandem.pipeline.structure import Structure, common, compatible, name_of
 from tandem.pipeline.traced import ForLoops, TracedIterator, iterator_of, rebuilt
 
 INFINITE_CARDINALITY = -1
@@ -133,7 +133,12 @@ class DatasetSpec(TypeSpec):
 
     def is_compatible_with(self, other):
         spec = other if isinstance(other, DatasetSpec) else getattr(other, "_type_spec", None)
-        return isinstance(spec, DatasetSpec) and spec.element_spec == self.element_spec
+        return isinstance(spec, DatasetSpec) and compatible(self._element_spec, spec._element_spec)
+
+    def most_specific_compatible_type(self, other):
+        if not isinstance(other, DatasetSpec):
+            self._refuse(other)
+        return DatasetSpec(common(self._element_spec, other._element_spec))
 
     def _component(self):
         return _core.as_dtype("variant"), ()

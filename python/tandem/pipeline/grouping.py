@@ -172,7 +172,7 @@ class Grouping:
                 "Invalid `scan_func`. `scan_func` should return a pair consisting of new state and the output "
                 f"value but its return type is {spec}."
             )
-        _require_state_like(structure, nest.Structure(spec[0]))
+        _common_state(structure, nest.Structure(spec[0]))
         output = nest.Structure(spec[1])
         core = _data.scan(self._core, nest.parts_of(state), function.native, output.components())
         return self._like(core, "_ScanDataset", output)
@@ -200,32 +200,22 @@ def _state_function(func, state, elements, kind):
     structure = nest.structure_of(state)
     for _ in range(3):
         function = ElementFunction(func, [structure, elements], kind)
-        new = function.structure
-        _require_state_like(structure, new)
-        before = structure.components()
-        relaxed = [
-            (dtype, shape.most_specific_compatible_shape(other))
-            for (dtype, shape), (_, other) in zip(before, new.components())
-        ]
-        if all(shape == old for (_, shape), (_, old) in zip(relaxed, before)):
+        relaxed = _common_state(structure, function.structure)
+        if relaxed.leaves == structure.leaves:
             break
-        structure = structure.with_components(relaxed)
+        structure = relaxed
     return structure, function
 
 
-def _require_state_like(structure, new):
-    """A new state has the structure and the dtypes of the one before."""
+def _common_state(structure, new):
+    """The structure of a state and of the next one."""
     try:
-        nest.map_structure(lambda old, now: None, structure.spec, new.spec)
+        return nest.Structure(nest.common(structure.spec, new.spec))
     except (TypeError, ValueError):
         raise TypeError(
-            f"The number of components of the state changes: initially {structure.spec}, then {new.spec}."
+            "The element classes, types and structure of the new state must match the initial state. Expected "
+            f"{structure.spec}; got {new.spec}."
         ) from None
-    old_types, new_types = ([dtype for dtype, _ in s.components()] for s in (structure, new))
-    if old_types != new_types:
-        raise TypeError(
-            f"The element types for the new state must match the initial state. Expected {old_types}; got {new_types}."
-        )
 
 
 def _window_of(spec):

@@ -1,6 +1,7 @@
 """Iterators over datasets, and tf.experimental.Optional."""
 
 from tandem import _core
+from tandem.framework import composites
 from tandem.framework.errors import DataLossError, InvalidArgumentError, OutOfRangeError
 from tandem.framework.function_type import skeleton
 from tandem.framework.spec import TypeSpec
@@ -207,7 +208,7 @@ class Optional:
 
 def _key_of(structure):
     """What tells structures apart besides the dtypes and shapes of their components."""
-    return skeleton(nest.map_structure(lambda leaf: type(leaf).__name__, structure.spec), None)
+    return skeleton(nest.map_structure(composites.kind_of, structure.spec), None)
 
 
 def _nothing(dtype, shape):

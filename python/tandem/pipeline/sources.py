@@ -8,7 +8,6 @@ from tandem import _core
 from tandem.framework.dtypes import int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
-from tandem.framework.shape import as_shape
 from tandem.framework.sparse import SparseTensor, SparseTensorSpec
 from tandem.framework.spec import TensorSpec, TypeSpec
 from tandem.pipeline import structure as nest
@@ -187,21 +186,13 @@ def choose(selector, datasets, stop_on_empty):
 
 def _common(structure, other, number):
     """The structure of elements of both."""
-    mine, theirs = structure.components(), other.components()
     try:
-        nest.map_structure(lambda one, another: None, structure.spec, other.spec)
-        fits = [dtype for dtype, _ in mine] == [dtype for dtype, _ in theirs]
+        return nest.Structure(nest.common(structure.spec, other.spec))
     except (TypeError, ValueError):
-        fits = False
-    if not fits:
         raise TypeError(
             "Invalid `datasets`. `datasets` must have compatible element specs.\n"
             f" Dataset 0 element_spec={structure.spec}\n Dataset {number} element_spec={other.spec}"
-        )
-    if mine == theirs:
-        return structure
-    shapes = [as_shape(a).most_specific_compatible_shape(as_shape(b)) for (_, a), (_, b) in zip(mine, theirs)]
-    return structure.with_components([(dtype, shape) for (dtype, _), shape in zip(mine, shapes)])
+        ) from None
 
 
 def _sampled_by_dataset(datasets, weights, seed, stop_on_empty, rerandomize):
@@ -235,6 +226,8 @@ def _unnamed(spec):
 
 def _generated(value, spec):
     if not isinstance(spec, TensorSpec):
+        if not spec.is_compatible_with(value):
+            raise TypeError(f"`generator` yielded {value!r} where an element of {spec} was expected.")
         return value
     if isinstance(value, _core.Tensor) and value.dtype == spec.dtype:
         tensor = value

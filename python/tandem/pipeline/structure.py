@@ -25,7 +25,7 @@ class NoneTensorSpec(TypeSpec):
     value_type = type(None)
 
     def is_compatible_with(self, value):
-        return value is None
+        return value is None or value == self
 
     def __eq__(self, other):
         return isinstance(other, NoneTensorSpec)
@@ -46,9 +46,12 @@ def _composite(spec):
     return kind_of(spec)
 
 
+def _of_a_class(value):
+    return any(hasattr(type(value), mark) for mark in _CLASSES)
+
+
 def is_nested(value):
-    kind = type(value)
-    return isinstance(value, (tuple, collections.abc.Mapping)) or any(hasattr(kind, mark) for mark in _CLASSES)
+    return isinstance(value, (tuple, collections.abc.Mapping)) or _of_a_class(value)
 
 
 def children(value):
@@ -91,14 +94,37 @@ def _parts_like(first, value):
         raise TypeError(f"The two structures don't have the same nested structure: {first!r} and {value!r}")
     parts = children(value)[0]
     wanted = children(first)[0]
-    same_keys = not isinstance(first, collections.abc.Mapping) or (
-        isinstance(value, collections.abc.Mapping) and set(first) == set(value)
-    )
-    if any(hasattr(type(first), mark) for mark in _CLASSES) and composites.kind_of(first) != composites.kind_of(value):
+    mapping = isinstance(first, collections.abc.Mapping)
+    if mapping != isinstance(value, collections.abc.Mapping):
+        raise TypeError(f"The two structures don't have the same sequence type: {first!r} and {value!r}")
+    same_keys = not mapping or set(first) == set(value)
+    # A plain tuple has no names that could be others.
+    named = isinstance(first, tuple) and type(first) is not tuple and type(value) is not tuple
+    if (named or any(map(_of_a_class, (first, value)))) and composites.kind_of(first) != composites.kind_of(value):
         raise TypeError(f"The two structures differ in class or metadata: {first!r} and {value!r}")
     if len(parts) != len(wanted) or not same_keys:
         raise ValueError(f"The two structures don't have the same number of elements: {first!r} and {value!r}")
     return parts
+
+
+def common(one, other):
+    """The spec of the elements of both. TypeError or ValueError unless they are of one nest, and their leaves of one
+    class and one metadata."""
+    if not is_nested(one) and not is_nested(other):
+        return one.most_specific_compatible_type(other)
+    if not is_nested(one):
+        raise TypeError(f"The two structures don't have the same nested structure: {one!r} and {other!r}")
+    parts, make = children(one)
+    return make(list(map(common, parts, _parts_like(one, other))))
+
+
+def compatible(one, other):
+    """Whether what elements of `other` are told to be allows that they are of `one`."""
+    try:
+        common(one, other)
+    except (TypeError, ValueError):
+        return False
+    return all(mine.is_compatible_with(theirs) for mine, theirs in zip(flatten(one), flatten(other)))
 
 
 def flatten_up_to(shallow, value):

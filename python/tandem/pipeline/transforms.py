@@ -182,13 +182,15 @@ class Transforms:
         return self._like(core, "_ZipDataset", structure)
 
     def concatenate(self, dataset, name=None):
-        if nest.map_structure(_dtype_of, self.element_spec) != nest.map_structure(_dtype_of, dataset.element_spec):
+        try:
+            structure = nest.Structure(nest.common(self.element_spec, dataset.element_spec))
+        except (TypeError, ValueError):
             raise TypeError(
                 f"Incompatible dataset elements:\n  {self.element_spec} vs. {dataset.element_spec}\nBoth "
                 "datasets need the "
                 "same structure of the same dtypes."
-            )
-        return self._like(_data.concatenate(self._core, dataset._core), "_ConcatenateDataset")
+            ) from None
+        return self._like(_data.concatenate(self._core, dataset._core), "_ConcatenateDataset", structure)
 
     def cache(self, filename="", name=None):
         return self._like(_data.cache(self._core, _text(filename)), "CacheDataset", self._structure)
@@ -211,10 +213,6 @@ class Transforms:
 
 
 _BOOL = TensorSpec((), "bool")
-
-
-def _dtype_of(spec):
-    return getattr(spec, "dtype", spec)
 
 
 def _text(value):
