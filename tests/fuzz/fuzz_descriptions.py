@@ -32,6 +32,7 @@ def kinds(folder):
     import collections
 
     import tandem as tf
+    from tandem.checkpoint import object_graph
 
     point = collections.namedtuple("Point", "x y")
 
@@ -58,7 +59,7 @@ def kinds(folder):
     element = {"a": point(tf.constant([1]), None), "b": tf.ragged.constant([[1], [2, 3]]), "c": tf.sparse.eye(2)}
     tf.data.Dataset.from_tensors(collections.OrderedDict(element)).repeat(2).save(str(folder / "d"))
     checkpoint = tf.train.Checkpoint(m=served)
-    names, values = checkpoint._gather()
+    *_, names, values = object_graph.gather(checkpoint)
     graph = names.index("_CHECKPOINTABLE_OBJECT_GRAPH")
     graph_bytes = values[graph].numpy()
 

@@ -333,6 +333,29 @@ def test_lookup_tables_travel(tmp_path, run_python):
     assert out.splitlines() == ["[1, 2, -1] [0.5, 1.5, 9.0]", "[70, 0] 3", "3 [1.5]", "[3, 4] [3, -1]", "True"]
 
 
+def test_what_is_the_root_is_stored_once(tmp_path):
+    """The key that its value has in the checkpoint was looked up for the Checkpoint around it."""
+    table = tf.lookup.experimental.MutableHashTable("string", "int64", -1)
+    table.insert(["a"], [1])
+    for number, (root, stored) in enumerate([(tf.Variable(5.0), 1), (table, 3)]):
+        tf.saved_model.save(root, tmp_path / str(number))
+        names = [name for name, _ in tf.train.list_variables(tmp_path / str(number) / "variables/variables")]
+        assert len(names) == stored + 1, names  # and the graph
+    assert tf.saved_model.load(tmp_path / "0").numpy() == 5.0
+    assert tf.saved_model.load(tmp_path / "1").lookup(tf.constant(["a"])).numpy() == [1]
+
+
+def test_a_table_is_read_once_for_a_save(tmp_path, monkeypatch):
+    module, read = tf.Module(), []
+    module.table = tf.lookup.experimental.MutableHashTable("string", "int64", -1)
+    module.table.insert(["a"], [1])
+    export = type(module.table).export
+    monkeypatch.setattr(type(module.table), "export", lambda *args, **kwargs: read.append(1) or export(*args, **kwargs))
+    tf.saved_model.save(module, tmp_path)
+    assert len(read) == 1
+    assert tf.saved_model.load(tmp_path).table.lookup(tf.constant(["a"])).numpy() == [1]
+
+
 def test_a_description_cannot_name_tables_of_the_process(tmp_path):
     tf.saved_model.save(Words(), tmp_path)
     path = tmp_path / "saved_model.json"

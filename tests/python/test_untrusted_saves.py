@@ -16,6 +16,7 @@ import tandem as tf
 from conftest import ROOT
 from mutations import mutated, mutated_json
 from tandem import keras
+from tandem.checkpoint import object_graph
 
 THEIRS = ROOT / "tests/python/data/tensorflow"  # written by TensorFlow 2.21
 ROUNDS = 2000 if os.environ.get("TANDEM_LONG_TESTS") == "1" else 30
@@ -395,7 +396,7 @@ def test_a_checkpoint_whose_graph_lies(tmp_path, how):
     module = tf.Module()
     module.parts = [tf.Variable(1.0), {"a": tf.Variable([2, 3])}]
     checkpoint = tf.train.Checkpoint(m=module)
-    names, values = checkpoint._gather()
+    *_, names, values = object_graph.gather(checkpoint)
     at = names.index(GRAPH)
     good = values[at].numpy()
     found = 0
@@ -423,7 +424,7 @@ def test_values_for_what_takes_none(tmp_path):
 
 def test_states_that_are_none(tmp_path):
     iterator = iter(tf.data.Dataset.range(9).shuffle(3))
-    names, values = tf.train.Checkpoint(it=iterator)._gather()
+    *_, names, values = object_graph.gather(tf.train.Checkpoint(it=iterator))
     (at,) = (i for i, name in enumerate(names) if name.endswith("ITERATOR_STATE"))
     for state in ("x", [], [-1], [[1, 2]], [1.5], 3, [(1 << 40) + 1], [1 << 62]):
         values[at] = tf.constant(state) if state != [] else tf.zeros([0], tf.int64)

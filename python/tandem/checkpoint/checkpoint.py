@@ -81,7 +81,7 @@ class Checkpoint(AutoTrackable):
                 "Checkpoint.save() and write() cannot be used inside a tf.function. Call them between its calls."
             )
         self.sync()
-        names, values = self._gather()
+        *_, names, values = object_graph.gather(self)
 
         def write():
             _core.save_checkpoint(prefix, names, values)
@@ -95,20 +95,6 @@ class Checkpoint(AutoTrackable):
         else:
             write()
         return prefix
-
-    def _gather(self):
-        """Names and values of everything that hangs on this object, and the graph itself."""
-        nodes = object_graph.walk(self)
-        keys, names, values = {}, [], []
-        for node in nodes:
-            for attribute, value in object_graph.values_of(node.object).items():
-                key = object_graph.attribute_key(node.path, attribute)
-                keys.setdefault(node.number, {})[attribute] = key
-                names.append(key)
-                values.append(value.read_value() if hasattr(value, "read_value") else _core.convert_to_tensor(value))
-        names.append(object_graph.GRAPH_KEY)
-        values.append(_core.convert_to_tensor(object_graph.to_json(nodes, keys).encode()))
-        return names, values
 
     def sync(self):
         """Waits for a checkpoint that is being written; raises what went wrong with it."""

@@ -7,6 +7,7 @@ nodes are numbered in the order of a breadth-first walk, and a key is the path t
 import collections
 import json
 
+from tandem import _core
 from tandem.framework.errors import DataLossError
 from tandem.framework.trackable import Trackable, children_of, is_container
 
@@ -73,6 +74,22 @@ def walk(root):
                 queue.append(found)
             node.children[name] = found.number
     return nodes
+
+
+def gather(root):
+    """(nodes, keys[number][attribute] of a checkpoint, names, values): everything that hangs on the root, and the graph
+    itself."""
+    nodes = walk(root)
+    keys, names, values = {}, [], []
+    for node in nodes:
+        for attribute, value in values_of(node.object).items():
+            key = attribute_key(node.path, attribute)
+            keys.setdefault(node.number, {})[attribute] = key
+            names.append(key)
+            values.append(value.read_value() if hasattr(value, "read_value") else _core.convert_to_tensor(value))
+    names.append(GRAPH_KEY)
+    values.append(_core.convert_to_tensor(to_json(nodes, keys).encode()))
+    return nodes, keys, names, values
 
 
 def to_json(nodes, keys):

@@ -71,16 +71,14 @@ class _Writer:
 
     def find_keys(self):
         """The keys that a checkpoint of the root uses, and names and values for it."""
-        names, values = Checkpoint(self.root)._gather()
-        for node in object_graph.walk(Checkpoint(self.root)):
-            handle = _handle_of(node.object)
+        nodes, keys, names, values = object_graph.gather(Checkpoint(self.root))
+        for node in nodes:
+            obj = object_graph.stored_object(node.object)
+            handle = _handle_of(obj)
             if handle is not None:
                 self.keys[handle._id] = object_graph.attribute_key(node.path, "VARIABLE_VALUE")
-            elif isinstance(node.object, lookup.Table):
-                self.keys_of_tables[id(node.object)] = {
-                    attribute: object_graph.attribute_key(node.path, attribute)
-                    for attribute in object_graph.values_of(node.object)
-                }
+            elif isinstance(obj, lookup.Table):
+                self.keys_of_tables[id(obj)] = keys.get(node.number, {})
         return names, values
 
     def variable(self, identity, name, shape, trainable, value):
@@ -107,14 +105,14 @@ class _Writer:
         """The number of a table."""
         if id(table) not in self.tables:
             number = len(self.tables)
-            keys, values = table.export()
-            contents = {"-keys": keys, "-values": values, "-default": table.default_value}
-            stored = self.keys_of_tables.get(id(table), {})
             row = {"mutable": isinstance(table, lookup.MutableHashTable)}
-            for attribute, value in contents.items():
-                key = row[attribute[1:]] = stored.get(attribute, f"_tables/{number}/{attribute[1:]}")
-                if attribute not in stored:
-                    self.hidden[key] = value
+            stored = self.keys_of_tables.get(id(table), {})
+            missing = {"default": table.default_value}
+            if not stored:
+                missing["keys"], missing["values"] = table.export()
+            for name in ("keys", "values", "default"):
+                row[name] = stored.get(f"-{name}") or f"_tables/{number}/{name}"
+            self.hidden.update({row[name]: value for name, value in missing.items()})
             self.tables[id(table)] = (number, row)
             self.keep.append(table)
         return self.tables[id(table)][0]
