@@ -22,7 +22,7 @@ import tandem as tf
 from tandem import keras
 from tandem.keras import layers
 
-threads, deterministic, busy = map(int, sys.argv[1:])
+threads, deterministic, busy, models = map(int, sys.argv[1:])
 tf.config.threading.set_intra_op_parallelism_threads(threads)
 if deterministic:
     tf.config.experimental.enable_op_determinism()
@@ -78,6 +78,11 @@ with tf.GradientTape() as tape:
 note("convolution", loss, *tape.gradient(loss, [image, filters]))
 note("function", tf.function(lambda a, b: tf.tanh(tf.matmul(a, b) * 0.01) * tf.reduce_sum(a))(a, b), keep=True)
 
+if not models:
+    over.set()
+    print(json.dumps([made, values]))
+    sys.exit()
+
 def fit(name, model, x, y, **options):
     model.compile(keras.optimizers.SGD(0.01), "mse")
     model.fit(x, y, batch_size=32, epochs=1, verbose=0, **options)
@@ -98,23 +103,38 @@ print(json.dumps([made, values]))
 ANY_THREADS = ["elementwise", "float64", "sums", "scans", "softmax", "segments", "order", "random", "chain"]
 
 
-def run(threads, deterministic, busy=0):
+def run(threads, deterministic, busy=0, models=1):
     # Kernels are chosen by the times of this process alone.
     made = {**environment(0), "TANDEM_COST_STORE": "off"}
-    command = [sys.executable, "-c", PROGRAM, *map(str, (threads, deterministic, busy))]
+    command = [sys.executable, "-c", PROGRAM, *map(str, (threads, deterministic, busy, models))]
     result = subprocess.run(command, env=made, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
 
-def test_bits_of_runs():
-    one, _ = run(threads=1, deterministic=1)
-    two, _ = run(threads=2, deterministic=1, busy=1)
-    assert one == two
+@pytest.fixture(scope="module")
+def one_thread():
+    return run(threads=1, deterministic=1)[0]
+
+
+# Numbers that divide work into equal and into unequal parts, and more threads than most machines of tests have cores.
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_bits_of_deterministic_runs(threads, one_thread):
+    assert run(threads, deterministic=1, busy=1)[0] == one_thread
+
+
+@pytest.mark.parametrize("threads", [3, 5])
+def test_bits_of_other_runs(threads, one_thread):
+    made, _ = run(threads, deterministic=0, busy=1, models=0)
+    for name in ANY_THREADS:
+        assert made[name] == one_thread[name], name
+
+
+def test_bits_and_values_of_other_runs(one_thread):
     plain_one, values_one = run(threads=1, deterministic=0)
     plain_two, values_two = run(threads=2, deterministic=0, busy=1)
     for name in ANY_THREADS:
-        assert plain_one[name] == plain_two[name] == one[name], name
+        assert plain_one[name] == plain_two[name] == one_thread[name], name
     for name, values in values_one.items():
         np.testing.assert_allclose(values_two[name], values, 1e-3, 1e-4, err_msg=name)
 
