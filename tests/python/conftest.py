@@ -1,5 +1,6 @@
 """What the Python tests share. They run on the package that the build put under build/<preset>/python."""
 
+import contextlib
 import functools
 import os
 import pathlib
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -29,10 +31,21 @@ if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def until(holds):
+    """Whether it comes to hold: of a thread that was waited for the system may still know the name for a moment."""
+    deadline = time.monotonic() + 60
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return holds()
+
+
 def data_threads():
     """The workers of passes that there are now."""
-    tasks = pathlib.Path("/proc/self/task")
-    return [name for name in ((t / "comm").read_text() for t in tasks.iterdir()) if name.startswith("data-")]
+    names = []
+    for task in pathlib.Path("/proc/self/task").iterdir():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            names.append((task / "comm").read_text())
+    return [name for name in names if name.startswith("data-")]
 
 
 @functools.cache

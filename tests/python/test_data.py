@@ -1,38 +1,19 @@
 """tf.data beyond TensorFlow's stored answers: iterators, threads, files, traced functions, errors."""
 
-import contextlib
 import gc
 import threading
-import time
 
 import numpy as np
 import pytest
 
 import tandem as tf
-from conftest import data_threads
+from conftest import data_threads, until
 
 D = tf.data.Dataset
 
 
 def values(dataset):
     return [x.tolist() if hasattr(x, "tolist") else x for x in dataset.as_numpy_iterator()]
-
-
-def until(holds):
-    """Whether it comes to hold: of a thread that was waited for the system may still know the name for a moment."""
-    deadline = time.monotonic() + 60
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return holds()
-
-
-def data_threads():
-    """The workers of passes that there are now."""
-    names = []
-    for task in pathlib.Path("/proc/self/task").iterdir():
-        with contextlib.suppress(OSError):  # it has ended meanwhile
-            names.append((task / "comm").read_text())
-    return [name for name in names if name.startswith("data-")]
 
 
 # ---- Iterators

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 import tandem as tf
-from conftest import data_threads
+from conftest import data_threads, until
 
 keras = tf.keras
 D = tf.data.Dataset
@@ -106,7 +106,7 @@ CASES = CASES if os.environ.get("TANDEM_LONG_TESTS") == "1" else CASES[::7]
 def test_a_callback_ends_it(data, act, what, eagerly):
     kept = run(model_of(eagerly), what, DATA[data](), callbacks=[Act(act)])
     assert type(kept) is {fail: Ending, interrupt: KeyboardInterrupt, stop: type(None)}[act]
-    assert data_threads() == []
+    assert until(lambda: not data_threads()), data_threads()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -114,10 +114,10 @@ def test_a_callback_ends_it(data, act, what, eagerly):
 def test_steps_of_data_without_an_end(data, what):
     model = model_of()
     assert run(model, what, DATA[data](), steps=4) is None
-    assert data_threads() == []
+    assert until(lambda: not data_threads()), data_threads()
     if what == "fit":
         model.fit(DATA[data](), epochs=3, steps_per_epoch=2, verbose=0)
-        assert data_threads() == []
+        assert until(lambda: not data_threads()), data_threads()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -125,7 +125,7 @@ def test_steps_of_data_without_an_end(data, what):
 def test_data_or_a_step_that_fails(what):
     kept = run(model_of(), what, D.from_generator(broken, output_signature=SPEC).prefetch(2))
     assert isinstance(kept, (Ending, tf.errors.OpError))
-    assert data_threads() == []
+    assert until(lambda: not data_threads()), data_threads()
 
     class Picky(keras.Model):
         def call(self, x):
@@ -138,7 +138,7 @@ def test_data_or_a_step_that_fails(what):
     if what != "validation":
         kept = run(model, what, data, steps=50)
         assert isinstance(kept, tf.errors.InvalidArgumentError)
-        assert data_threads() == []
+        assert until(lambda: not data_threads()), data_threads()
 
 
 class Items(keras.utils.PyDataset):
