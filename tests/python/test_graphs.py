@@ -97,6 +97,21 @@ def test_projective_transform_has_a_gradient():
     assert gradient[0, :, :, 0].numpy().tolist() == [[0, 1, 1, 1]] * 3
 
 
+def test_lists_of_tensors_are_cast_while_a_function_is_traced():
+    """As TensorFlow does, also for what an argument of an op must be."""
+
+    @tf.function
+    def floats(x):
+        return tf.convert_to_tensor((x, 2), tf.float32)
+
+    @tf.function
+    def reshaped(x):
+        return tf.reshape(tf.zeros([4]), (x, 2))
+
+    assert floats(tf.constant(3)).numpy().tolist() == [3.0, 2.0]
+    assert reshaped(tf.constant(2.0)).shape == (2, 2)
+
+
 def test_sizes_that_only_a_call_knows():
     @tf.function
     def band(x, lower, upper):
