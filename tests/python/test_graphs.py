@@ -1,5 +1,6 @@
 """Symbolic tensors: what tracing knows about shapes and values."""
 
+import numpy as np
 import pytest
 
 import tandem as tf
@@ -127,6 +128,39 @@ def test_sizes_that_only_a_call_knows():
         assert band(x, tf.constant(lower), tf.constant(upper)).numpy().tolist() == expected.numpy().tolist()
     for got, expected in zip(parts(x, tf.constant([1, 0, 2])), tf.split(x, [1, 0, 2], axis=1)):
         assert got.numpy().tolist() == expected.numpy().tolist()
+
+
+NOTHING = tf.zeros([0], tf.int32)
+WORDS = [[104, 105], [97, 98]]
+OF_UNKNOWN_SIZE = {
+    "counts": (tf.math.bincount, ([1, 1, 5],), [0, 2, 0, 0, 0, 1]),
+    "counts of rows": (lambda x: tf.math.bincount(x, axis=-1), ([[1, 1], [2, 0]],), [[0, 2, 0], [1, 0, 1]]),
+    "counts over an axis": (lambda x: tf.math.bincount(x, axis=0), ([[1, 1], [2, 0]],), [1, 2, 1]),
+    "counts of floats": (tf.math.bincount, ([1.0, 2.5],), [0, 1, 1]),
+    "counts of nothing": (tf.math.bincount, (NOTHING,), []),
+    "bounded counts": (lambda x, n: tf.math.bincount(x, [1.0, 2.0, 3.0], n, n), ([1, 4, 1], 3), [0, 4, 0]),
+    "confusion": (tf.math.confusion_matrix, ([1, 0, 2], [1, 1, 0]), [[0, 1, 0], [0, 1, 0], [1, 0, 0]]),
+    "paddings": (
+        tf.required_space_to_batch_paddings,
+        ([5, 3], [2, 4], [[1, 1], [0, 2]]),
+        [[[1, 2], [0, 5]], [[0, 1], [0, 3]]],
+    ),
+    "no paddings": (tf.required_space_to_batch_paddings, [NOTHING, NOTHING], [[], []]),
+    "text": (lambda x: tf.strings.unicode_encode(x, "UTF-8"), (WORDS,), [b"hi", b"ab"]),
+    "a text": (lambda x: tf.strings.unicode_encode(x, "UTF-8"), (WORDS[0],), b"hi"),
+    "repeats": (tf.nn.collapse_repeated, ([[1, 1, 2], [3, 3, 3]], [3, 2]), [[[1, 2], [3, 0]], [2, 1]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "traced"])
+@pytest.mark.parametrize("name", OF_UNKNOWN_SIZE)
+def test_results_of_a_size_that_only_a_call_knows(name, traced):
+    function, arguments, wanted = OF_UNKNOWN_SIZE[name]
+    arguments = [tf.convert_to_tensor(x) for x in arguments]
+    results = (tf.function(function) if traced else function)(*arguments)
+    several = isinstance(results, tuple)
+    got = [np.asarray(r.numpy()).tolist() for r in (results if several else [results])]
+    assert got == (wanted if several else [wanted])
 
 
 def test_gamma_of_a_shape_that_only_a_call_knows():

@@ -335,31 +335,39 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     if weights is not None and binary_output:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
     arr = convert_to_tensor(arr)
-    if axis is None:
+    if not arr.dtype.is_integer:
+        arr = execute(_Cast, arr, dtype=int32)
+    if axis not in (None, 0, -1):
+        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+    if axis != -1:
         arr = execute("Reshape", arr, [-1])
         weights = None if weights is None else execute("Reshape", convert_to_tensor(weights), [-1])
-    elif axis not in (0, -1):
-        raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
-    empty = arr.shape.num_elements() == 0
-    size = 0 if empty else int(execute("Max", arr)) + 1
-    if minlength is not None:
-        size = builtins.max(size, int(minlength))
-    if maxlength is not None:
-        size = builtins.min(size, int(maxlength))
     kind = as_dtype(dtype) if weights is None else convert_to_tensor(weights).dtype
     weights = convert_to_tensor([], kind) if weights is None else weights
-    if size > arr.dtype.max:
+    size = _one_more_than_the_largest(arr)
+    if minlength is not None:
+        size = execute(_Maximum, size, execute(_Cast, convert_to_tensor(minlength), dtype=int64))
+    if maxlength is not None:
+        size = execute("Minimum", size, execute(_Cast, convert_to_tensor(maxlength), dtype=int64))
+    if not size._symbolic and int(size) > arr.dtype.max:
         arr = execute(_Cast, arr, dtype=int64)
-    return execute("DenseBincount", arr, convert_sizes(size, arr.dtype), weights, binary_output=binary_output)
+    return execute("DenseBincount", arr, execute(_Cast, size, dtype=arr.dtype), weights, binary_output=binary_output)
+
+
+def _one_more_than_the_largest(*tensors):
+    """Of non-negative integers, as an int64 that a function need not know while it is traced; 0 where there are none."""
+    flat = [execute("Reshape", execute(_Cast, x, dtype=int64), [-1]) for x in tensors]
+    flat = execute("ConcatV2", [convert_to_tensor([-1], int64), *flat], axis=0)
+    return execute("Max", flat) + 1
 
 
 def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=int32, name=None):
     """Counts of predictions by label."""
     labels, predictions = (execute(_Cast, x, dtype=int64) for x in (labels, predictions))
     if num_classes is None:
-        num_classes = int(execute(_Maximum, execute("Max", labels), execute("Max", predictions))) + 1
+        num_classes = _one_more_than_the_largest(labels, predictions)
     dtype = as_dtype(dtype)
     values = execute("OnesLike", labels, dtype=dtype) if weights is None else execute(_Cast, weights, dtype=dtype)
     places = execute("Pack", [labels, predictions], axis=1)
-    shape = convert_sizes([int(num_classes)] * 2, int64)
+    shape = convert_sizes([num_classes] * 2, int64)
     return execute("ScatterNd", places, values, shape)

@@ -191,9 +191,15 @@ PaddingsAndCrops = collections.namedtuple("PaddingsAndCrops", ["paddings", "crop
 
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
     """Paddings that make sizes divisible by blocks, and the crops that undo them."""
-    sizes = [int(v) for v in convert_to_tensor(input_shape).numpy()]
-    blocks = [int(v) for v in convert_to_tensor(block_shape).numpy()]
-    base = [[0, 0]] * len(blocks) if base_paddings is None else convert_to_tensor(base_paddings).numpy().tolist()
+    given, blocks = as_int32(input_shape, "input_shape"), as_int32(block_shape, "block_shape")
+    base = [[0, 0]] * blocks.shape[0] if base_paddings is None else base_paddings
+    base = execute("Reshape", as_int32(base, "base_paddings"), [-1, 2])
+    if given._symbolic or blocks._symbolic or base._symbolic:
+        before, after = base[:, 0], base[:, 1]
+        extra = -(given + before + after) % blocks
+        both = [before, after + extra], [execute("ZerosLike", extra), extra]
+        return tuple(execute("Pack", pair, axis=1) for pair in both)
+    sizes, blocks, base = (x.numpy().tolist() for x in (given, blocks, base))
     paddings, crops = [], []
     if min(blocks, default=1) < 1:
         raise ValueError(f"block_shape must be positive, got {blocks}.")
@@ -201,7 +207,7 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
         extra = -(size + before + after) % block
         paddings.append([before, after + extra])
         crops.append([0, extra])
-    return as_int32(paddings, "paddings"), as_int32(crops, "crops")
+    return tuple(execute("Reshape", as_int32(pairs, "paddings"), [-1, 2]) for pairs in (paddings, crops))
 
 
 def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):

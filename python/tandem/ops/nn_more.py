@@ -201,7 +201,7 @@ def collapse_repeated(labels, seq_length, name=None):
     flat = execute("GatherNd", labels, execute("Where", keep))
     places = execute("Where", sequence_mask(counts, longest))
     out = execute("ScatterNd", execute("Cast", places, dtype=int32), flat, execute("Shape", labels))
-    return out[:, : int(execute("Max", counts))], counts
+    return out[:, : execute("Max", counts)], counts
 
 
 def _morph(value, filters, strides, padding, dilations, sign):

@@ -168,10 +168,10 @@ def unicode_encode(input, output_encoding, errors="replace", replacement_char=65
         splits = execute("Cast", input.row_splits, dtype=int64)
         return execute("UnicodeEncode", input.values, splits, **options)
     x = convert_sizes(input, int32)
-    outer = execute("Shape", x)[:-1]
-    flat = execute("Reshape", x, [-1])
-    rows, width = int(execute("Prod", outer)) if x.shape.rank > 1 else 1, int(execute("Shape", x)[-1])
-    splits = convert_to_tensor([i * width for i in range(rows + 1)], int64)
+    sizes = execute("Shape", x, out_type=int64)
+    outer, flat = sizes[:-1], execute("Reshape", x, [-1])
+    numbers = (convert_to_tensor(0, int64), execute("Prod", outer, axis=[0]) + 1, convert_to_tensor(1, int64))
+    splits = execute("Range", *numbers) * sizes[-1]
     return execute("Reshape", execute("UnicodeEncode", flat, splits, **options), outer)
 
 
