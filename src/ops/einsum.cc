@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <map>
 #include <string>
 
 #include <fmt/format.h>
@@ -212,21 +213,34 @@ Labels needed(const std::vector<Labelled>& operands, const Labels& output, size_
   return keep;
 }
 
+/// Of how many operands pairs are compared: all pairs of a thousand, for each product,
+/// would take minutes.
+constexpr size_t kCompared = 24;
+
 // The pair whose product grows memory least is contracted next.
 std::pair<size_t, size_t> cheapest_pair(const std::vector<Labelled>& operands,
                                         const Labels& output, Sizes& sizes) {
+  std::map<int, int> uses;
+  for (const Labelled& operand : operands) {
+    for (int l : operand.labels) ++uses[l];
+  }
   std::pair<size_t, size_t> best{0, 1};
   double least = std::numeric_limits<double>::infinity();
-  for (size_t a = 0; a + 1 < operands.size(); ++a) {
-    for (size_t b = a + 1; b < operands.size(); ++b) {
+  const size_t count = std::min(operands.size(), kCompared);
+  for (size_t a = 0; a + 1 < count; ++a) {
+    for (size_t b = a + 1; b < count; ++b) {
+      const Labels& left = operands[a].labels;
+      const Labels& right = operands[b].labels;
       Labels result;
-      for (int l : needed(operands, output, a, b)) {
-        if (has_label(operands[a].labels, l) || has_label(operands[b].labels, l)) {
-          result.push_back(l);
+      for (const Labels* side : {&left, &right}) {
+        for (int l : *side) {
+          const int own = has_label(left, l) + has_label(right, l);
+          const bool stays = has_label(output, l) || uses[l] > own;
+          if (stays && !has_label(result, l)) result.push_back(l);
         }
       }
-      const double growth = sizes.volume(result) - sizes.volume(operands[a].labels) -
-                            sizes.volume(operands[b].labels);
+      const double growth =
+          sizes.volume(result) - sizes.volume(left) - sizes.volume(right);
       if (growth < least) {
         least = growth;
         best = {a, b};
