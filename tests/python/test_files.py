@@ -121,6 +121,41 @@ def test_generator_state_moves_inside_a_function():
     assert not np.array_equal(one.normal([2]).numpy(), two.normal([2]).numpy())
 
 
+def test_urls_of_files(tmp_path, monkeypatch):
+    """`file://` was part of the name: there was no such folder, or one named `file:` was made where the program runs."""
+    here, folder = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    folder.mkdir()
+    monkeypatch.chdir(here)
+    url = f"file://{folder}/"
+    module = tf.Module()
+    module.v = tf.Variable(5.0)
+    (folder / "words").write_text("a\nb\n")
+    module.words = tf.saved_model.Asset(url + "words")
+    tf.saved_model.save(module, url + "model")
+    assert tf.saved_model.contains_saved_model(url + "model") and tf.saved_model.load(url + "model").v.numpy() == 5.0
+    checkpoint = tf.train.Checkpoint(m=module)
+    manager = tf.train.CheckpointManager(checkpoint, url + "many", max_to_keep=1)
+    for path in (checkpoint.save(url + "one/ck"), checkpoint.write(url + "two/ck"), manager.save()):
+        module.v.assign(0.0)
+        checkpoint.read(path)
+        assert module.v.numpy() == 5.0
+    checkpoint.read(url + "two/ck").assert_consumed()
+    assert tf.train.latest_checkpoint(url + "one") and tf.train.load_variable(url + "one", tf.train.list_variables(
+        url + "one")[1][0]) == 5.0  # fmt: skip
+    numbers = tf.data.Dataset.range(3)
+    numbers.save(url + "saved")
+    for dataset in (tf.data.Dataset.load(url + "saved"), numbers.snapshot(url + "snap"), numbers.cache(url + "cache")):
+        assert list(dataset.as_numpy_iterator()) == [0, 1, 2]
+    assert list(tf.data.Dataset.list_files(url + "wor*")) == [str(folder / "words").encode()]
+    with tf.io.TFRecordWriter(url + "records") as writer:
+        writer.write(b"abc")
+    with tf.summary.create_file_writer(url + "events").as_default(step=1):
+        tf.summary.scalar("a", 1.0)
+    made = {"model", "many", "one", "two", "saved", "snap", "cache.index", "records", "events", "words"}
+    assert {entry.name for entry in folder.iterdir()} == made and not list(here.iterdir())
+
+
 def test_forward_accumulator_and_recomputed_gradients():
     x = tf.constant([1.0, 2.0])
     with tf.autodiff.ForwardAccumulator(x, tf.constant([1.0, 0.5])) as forward:

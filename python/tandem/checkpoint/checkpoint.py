@@ -8,6 +8,7 @@ from tandem.checkpoint import object_graph
 from tandem.checkpoint.options import CheckpointOptions
 from tandem.checkpoint.restore import InitializationStatus, LoadStatus, Restore, open_checkpoint
 from tandem.checkpoint.state import refuse_foreign, update_checkpoint_state
+from tandem.framework import gfile
 from tandem.framework.trackable import AutoTrackable, children_of
 from tandem.framework.variable import Variable
 
@@ -61,14 +62,14 @@ class Checkpoint(AutoTrackable):
 
     def write(self, file_prefix, options=None):
         """Writes a checkpoint of that name and returns it."""
-        return self._write(os.fspath(file_prefix), options or CheckpointOptions(), lambda: None)
+        return self._write(gfile.local_path(file_prefix), options or CheckpointOptions(), lambda: None)
 
     def save(self, file_prefix, options=None):
         """Counts up, writes a checkpoint `prefix-number`, and notes it as the folder's newest."""
         self._make_save_counter()
-        refuse_foreign(os.path.dirname(os.fspath(file_prefix)))
+        refuse_foreign(os.path.dirname(gfile.local_path(file_prefix)))
         self._save_counter.assign_add(1)
-        prefix = f"{os.fspath(file_prefix)}-{int(self._save_counter.numpy())}"
+        prefix = f"{gfile.local_path(file_prefix)}-{int(self._save_counter.numpy())}"
         return self._write(
             prefix,
             options or CheckpointOptions(),

@@ -6,6 +6,7 @@ import time
 
 from tandem.checkpoint import state as states
 from tandem.checkpoint.options import CheckpointOptions
+from tandem.framework import gfile
 
 
 class CheckpointManager:
@@ -23,7 +24,7 @@ class CheckpointManager:
         if checkpoint_interval is not None and step_counter is None:
             raise ValueError("`step_counter` should be passed if `checkpoint_interval` is not None.")
         self._checkpoint = checkpoint
-        self._directory = os.fspath(directory)
+        self._directory = gfile.local_path(directory)
         self._max_to_keep = max_to_keep
         self._every_hours = keep_checkpoint_every_n_hours
         self._prefix = os.path.join(self._directory, checkpoint_name)

@@ -4,13 +4,14 @@ import os
 
 from tandem import _core
 from tandem.checkpoint.state import latest_checkpoint
+from tandem.framework import gfile
 
 
 class CheckpointReader(_core.CheckpointReaderBase):
     """Names, shapes, dtypes and values of what a checkpoint holds."""
 
     def __init__(self, filename):
-        super().__init__(os.fspath(filename))
+        super().__init__(gfile.local_path(filename))
 
     def get_variable_to_shape_map(self):
         return {name: shape for name, shape, _ in self.tensors()}
@@ -30,7 +31,7 @@ class CheckpointReader(_core.CheckpointReaderBase):
 
 def load_checkpoint(ckpt_dir_or_file):
     """A reader of the checkpoint with that prefix, or of the newest one of that folder."""
-    path = os.fspath(ckpt_dir_or_file)
+    path = gfile.local_path(ckpt_dir_or_file)
     if os.path.isdir(path):
         newest = latest_checkpoint(path)
         if newest is None:

@@ -6,7 +6,7 @@ import os
 
 from tandem import _core
 from tandem.checkpoint import object_graph
-from tandem.framework import errors
+from tandem.framework import errors, gfile
 from tandem.framework.trackable import Trackable, children_of, wait_for_child
 
 _log = logging.getLogger("tandem")
@@ -221,7 +221,7 @@ def open_checkpoint(path):
     """A reader of a checkpoint, or of the variables of a saved model; errors name the path."""
     from tandem.checkpoint.reader import CheckpointReader
 
-    path = os.fspath(path)
+    path = gfile.local_path(path)
     try:
         return CheckpointReader(_prefix(path))
     except errors.NotFoundError as error:

@@ -10,6 +10,7 @@ import os
 import re
 
 from tandem import _core
+from tandem.framework import gfile
 from tandem.framework.errors import AlreadyExistsError
 
 _log = logging.getLogger("tandem")
@@ -33,7 +34,7 @@ def _file(folder, name):
 
 def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     """What the file says, paths completed; None where there is none, or one that says nothing: that is logged."""
-    folder = os.fspath(checkpoint_dir)
+    folder = gfile.local_path(checkpoint_dir)
     path = _file(folder, latest_filename)
     try:
         fields = _fields(path)
@@ -92,7 +93,7 @@ def _unquoted(text):
 
 def refuse_foreign(save_dir, latest_filename=None):
     """Raises where the folder's list of checkpoints names another program's: they are not ours to count and remove."""
-    folder = os.fspath(save_dir)
+    folder = gfile.local_path(save_dir)
     path = _file(folder, latest_filename)
     try:
         fields = _fields(path)
@@ -133,7 +134,7 @@ def update_checkpoint_state(
     all_model_checkpoint_timestamps=None, last_preserved_timestamp=None,
 ):  # fmt: skip
     """Replaces the file in one step."""
-    folder = os.fspath(save_dir)
+    folder = gfile.local_path(save_dir)
     paths = list(all_model_checkpoint_paths or [])
     if model_checkpoint_path not in paths:
         paths.append(model_checkpoint_path)
@@ -149,7 +150,7 @@ def update_checkpoint_state(
 
 
 def checkpoint_exists(prefix):
-    return os.path.exists(os.fspath(prefix) + ".index")
+    return os.path.exists(gfile.local_path(prefix) + ".index")
 
 
 def latest_checkpoint(checkpoint_dir, latest_filename=None):
@@ -184,7 +185,7 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
 def remove_checkpoint(prefix):
     """Removes the files of a checkpoint of Tandem's, the index first: without it there is none. Files that are not there
     are no error, and those of others stay."""
-    folder, name = os.path.split(os.fspath(prefix))
+    folder, name = os.path.split(gfile.local_path(prefix))
     index = os.path.join(folder, name + ".index")
     if os.path.exists(index):
         if not is_ours(index):

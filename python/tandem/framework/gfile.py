@@ -10,7 +10,8 @@ from tandem._core import Tensor
 from tandem.framework import errors
 
 
-def _path(path):
+def local_path(path):
+    """The name of a file on this machine, which may be given as a tensor, as bytes or as a URL of files."""
     if isinstance(path, Tensor):
         path = path.numpy()
     path = os.fspath(path)
@@ -49,7 +50,7 @@ class GFile:
         if self._opened is None:
             try:
                 text = {} if "b" in self._mode else {"encoding": "utf-8", "newline": ""}
-                self._opened = open(_path(self._name), self._mode, **text)  # noqa: SIM115
+                self._opened = open(local_path(self._name), self._mode, **text)  # noqa: SIM115
             except OSError as error:
                 _raise(error, self._name)
         return self._opened
@@ -116,31 +117,31 @@ class GFile:
 
 def exists(path):
     """Whether there is such a file or folder."""
-    return os.path.exists(_path(path))
+    return os.path.exists(local_path(path))
 
 
 def isdir(path):
     """Whether that is a folder."""
-    return os.path.isdir(_path(path))
+    return os.path.isdir(local_path(path))
 
 
 def listdir(path):
     """The names in a folder."""
     if not isdir(path):
         raise errors.NotFoundError(None, None, f"Could not find directory {path}")
-    return os.listdir(_path(path))
+    return os.listdir(local_path(path))
 
 
 def glob(pattern):
     """The names of files that match a pattern, or any of several."""
     patterns = pattern if isinstance(pattern, (list, tuple)) else [pattern]
-    return [name for p in patterns for name in sorted(_glob.glob(_path(p)))]
+    return [name for p in patterns for name in sorted(_glob.glob(local_path(p)))]
 
 
 def makedirs(path):
     """Makes a folder and those it lies in."""
     try:
-        os.makedirs(_path(path), exist_ok=True)
+        os.makedirs(local_path(path), exist_ok=True)
     except OSError as error:
         _raise(error, path)
 
@@ -148,7 +149,7 @@ def makedirs(path):
 def mkdir(path):
     """Makes a folder."""
     try:
-        os.mkdir(_path(path))
+        os.mkdir(local_path(path))
     except OSError as error:
         _raise(error, path)
 
@@ -156,7 +157,7 @@ def mkdir(path):
 def remove(path):
     """Deletes a file."""
     try:
-        os.remove(_path(path))
+        os.remove(local_path(path))
     except OSError as error:
         _raise(error, path)
 
@@ -164,7 +165,7 @@ def remove(path):
 def rmtree(path):
     """Deletes a folder and everything in it."""
     try:
-        shutil.rmtree(_path(path))
+        shutil.rmtree(local_path(path))
     except OSError as error:
         _raise(error, path)
 
@@ -178,7 +179,7 @@ def copy(src, dst, overwrite=False):
     """Copies a file."""
     _check_overwrite(dst, overwrite)
     try:
-        shutil.copyfile(_path(src), _path(dst))
+        shutil.copyfile(local_path(src), local_path(dst))
     except OSError as error:
         _raise(error, src)
 
@@ -187,7 +188,7 @@ def rename(src, dst, overwrite=False):
     """Gives a file or folder another name."""
     _check_overwrite(dst, overwrite)
     try:
-        os.replace(_path(src), _path(dst))
+        os.replace(local_path(src), local_path(dst))
     except OSError as error:
         _raise(error, src)
 
@@ -199,7 +200,7 @@ def join(path, *paths):
 
 def walk(top, topdown=True, onerror=None):
     """Folders below one, each with the names in it."""
-    yield from os.walk(_path(top), topdown=topdown, onerror=onerror)
+    yield from os.walk(local_path(top), topdown=topdown, onerror=onerror)
 
 
 FileStatistics = collections.namedtuple("FileStatistics", ["length", "mtime_nsec", "is_directory"])
@@ -208,10 +209,10 @@ FileStatistics = collections.namedtuple("FileStatistics", ["length", "mtime_nsec
 def stat(path):
     """Size, time of the last change and kind of a file."""
     try:
-        found = os.stat(_path(path))
+        found = os.stat(local_path(path))
     except OSError as error:
         _raise(error, path)
-    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(_path(path)))
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(local_path(path)))
 
 
 def get_registered_schemes():

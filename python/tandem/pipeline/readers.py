@@ -3,6 +3,7 @@
 import os
 
 from tandem import _core
+from tandem.framework import gfile
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.spec import TensorSpec
 from tandem.pipeline import structure as nest
@@ -115,7 +116,9 @@ class TFRecordWriter:
         if isinstance(options, str) or options is None:
             options = TFRecordOptions(options)
         level = options.compression_level
-        self._writer = _data.RecordWriter(os.fspath(path), _kind(options.compression_type), -1 if level is None else level)
+        self._writer = _data.RecordWriter(
+            gfile.local_path(path), _kind(options.compression_type), -1 if level is None else level
+        )
 
     def write(self, record):
         if isinstance(record, str):

@@ -5,6 +5,7 @@ import glob
 import numpy as np
 
 from tandem import _core
+from tandem.framework import gfile
 from tandem.framework.dtypes import int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
@@ -120,7 +121,7 @@ class Sources:
         patterns = _core.convert_to_tensor(file_pattern, dtype=_core.as_dtype("string")).numpy()
         files = []
         for pattern in np.atleast_1d(np.asarray(patterns, dtype=object)):
-            files.extend(sorted(glob.glob(pattern.decode())))
+            files.extend(sorted(glob.glob(gfile.local_path(pattern))))
         if not files:
             raise InvalidArgumentError(None, None, f"No files matched pattern: {np.asarray(patterns)}")
         dataset = Sources.from_tensor_slices(_core.convert_to_tensor(sorted(files)))

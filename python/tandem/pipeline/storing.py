@@ -29,7 +29,7 @@ class Storing:
         """Writes all elements into the folder `path`, into a file for each number that `shard_func` gives."""
         from tandem.pipeline import stored_spec
 
-        folder = os.fspath(path)
+        folder = gfile.local_path(path)
         spec = stored_spec.to_json(self.element_spec)
         source = self if shard_func is None else self.map(functools.partial(_with_shard, shard_func))
         gfile.makedirs(folder)
@@ -47,7 +47,7 @@ class Storing:
     @staticmethod
     def load(path, element_spec=None, compression=None, reader_func=None, wait=False):
         """A dataset of what save() wrote."""
-        folder = os.fspath(path)
+        folder = gfile.local_path(path)
         spec, shards = _read(folder, element_spec)
         structure = nest.Structure(spec)
         datasets = [
@@ -68,8 +68,9 @@ class Storing:
             raise InvalidArgumentError(
                 None, None, f"compression must be None, 'AUTO', 'GZIP' or 'SNAPPY', not {compression!r}."
             )
-        gfile.makedirs(path)
-        core = _data.cache(self._core, os.path.join(path, "snapshot"))
+        folder = gfile.local_path(path)
+        gfile.makedirs(folder)
+        core = _data.cache(self._core, os.path.join(folder, "snapshot"))
         return self._like(core, "_SnapshotDataset", self._structure)
 
 

@@ -1,10 +1,10 @@
 """Methods of tf.data.Dataset: one dataset into another, element by element or in batches."""
 
-import os
 
 import numpy as np
 
 from tandem import _core
+from tandem.framework import gfile
 from tandem.framework.dtypes import int64
 from tandem.framework.shape import as_shape
 from tandem.framework.spec import TensorSpec
@@ -193,7 +193,7 @@ class Transforms:
         return self._like(_data.concatenate(self._core, dataset._core), "_ConcatenateDataset", structure)
 
     def cache(self, filename="", name=None):
-        return self._like(_data.cache(self._core, _text(filename)), "CacheDataset", self._structure)
+        return self._like(_data.cache(self._core, gfile.local_path(filename)), "CacheDataset", self._structure)
 
     def prefetch(self, buffer_size=None, name=None):
         size = 0 if debug_mode() else -1 if buffer_size is None else count_of(buffer_size, "buffer_size")
@@ -213,14 +213,6 @@ class Transforms:
 
 
 _BOOL = TensorSpec((), "bool")
-
-
-def _text(value):
-    if isinstance(value, _core.Tensor):
-        value = value.numpy()
-    if isinstance(value, bytes):
-        return value.decode()
-    return os.fspath(value)
 
 
 def _padded_shape(shape, leaf):

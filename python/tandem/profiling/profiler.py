@@ -2,10 +2,10 @@
 
 import collections
 import logging
-import os
 import threading
 
 from tandem import _core
+from tandem.framework import gfile
 
 _lock = threading.Lock()
 _logdir = None
@@ -33,7 +33,7 @@ def start(logdir, options=None):
             _log.warning("The program profiles itself: the trace of `tandem run` in %s ends here.", _trace_file)
             _write_trace()
         _core.start_profile()
-        _logdir = os.fspath(logdir)
+        _logdir = gfile.local_path(logdir)
 
 
 def stop(save=True):

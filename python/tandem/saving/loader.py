@@ -5,7 +5,7 @@ import os
 
 from tandem import _core
 from tandem.checkpoint.reader import CheckpointReader
-from tandem.framework import composites
+from tandem.framework import composites, gfile
 from tandem.framework.concrete_function import ConcreteFunction
 from tandem.framework.errors import DataLossError, OpError
 from tandem.framework.spec import TensorSpec
@@ -182,7 +182,7 @@ class _Reader:
 
 def contains_saved_model(export_dir):
     """Whether a folder holds a model that load() reads."""
-    return os.path.isfile(os.path.join(os.fspath(export_dir), saver.FILE))
+    return os.path.isfile(os.path.join(gfile.local_path(export_dir), saver.FILE))
 
 
 def read_model(folder):
@@ -212,7 +212,7 @@ _MOST_TRIES = 8  # of loading a model that others save over at the same time
 
 def load(export_dir, tags=None, options=None):
     """The saved object: its attributes, and `signatures`."""
-    folder = os.fspath(export_dir)
+    folder = gfile.local_path(export_dir)
     options = options or LoadOptions()
     for tries in range(_MOST_TRIES):
         before = _stamp(folder)

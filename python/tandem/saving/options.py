@@ -1,7 +1,7 @@
 """tf.saved_model.SaveOptions, LoadOptions and Asset."""
 
-import os
 
+from tandem.framework import gfile
 from tandem.framework.trackable import Trackable
 from tandem.framework.variable import Variable
 
@@ -46,7 +46,7 @@ class Asset(Trackable):
     """
 
     def __init__(self, path):
-        self._path = Variable(os.fspath(path), name="asset_path", trainable=False)
+        self._path = Variable(gfile.local_path(path), name="asset_path", trainable=False)
 
     @property
     def asset_path(self):

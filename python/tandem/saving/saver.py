@@ -300,7 +300,7 @@ def save(obj, export_dir, signatures=None, options=None):
         "aliases": aliases,
         "assets": sorted(writer.assets),
     }
-    _write(os.fspath(export_dir), model, writer, names + list(writer.hidden), values + list(writer.hidden.values()))
+    _write(gfile.local_path(export_dir), model, writer, names + list(writer.hidden), values + list(writer.hidden.values()))
 
 
 def _write(folder, model, writer, names, values):

@@ -1,9 +1,9 @@
 """Summary writers: who puts events into a file."""
 
 import contextlib
-import os
 
 from tandem import _core
+from tandem.framework import gfile
 from tandem.summary_ops.state import STATE
 
 
@@ -94,7 +94,7 @@ def create_file_writer(logdir, max_queue=None, flush_millis=None, filename_suffi
     if logdir is None:
         return NoopWriter()
     return FileWriter(
-        os.fspath(logdir),
+        gfile.local_path(logdir),
         10 if max_queue is None else int(max_queue),
         2 * 60 * 1000 if flush_millis is None else int(flush_millis),
         ".v2" if filename_suffix is None else str(filename_suffix),
