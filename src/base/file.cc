@@ -56,8 +56,11 @@ void throw_file_error(int error, const std::string& doing, const std::string& gi
   throw_error(code_of(error), fmt::format("{}; {}: {}", path, doing, strerror(error)));
 }
 
-const std::string& checked_path(const std::string& path) {
-  if (path.find('\0') == std::string::npos) return path;
+std::string checked_path(const std::string& path) {
+  if (path.find('\0') == std::string::npos) {
+    constexpr std::string_view kScheme = "file://";
+    return path.starts_with(kScheme) ? path.substr(kScheme.size()) : path;
+  }
   std::string shown = path;
   std::ranges::replace(shown, '\0', '?');
   throw InvalidArgumentError(
@@ -67,7 +70,7 @@ const std::string& checked_path(const std::string& path) {
 }
 
 OpenFile::OpenFile(const std::string& path) : path_(checked_path(path)) {
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  fd_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) throw_file_error(errno, "cannot be read", path);
   struct stat about{};
   if (fstat(fd_, &about) != 0 || S_ISDIR(about.st_mode)) {

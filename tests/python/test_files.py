@@ -156,6 +156,19 @@ def test_urls_of_files(tmp_path, monkeypatch):
     assert {entry.name for entry in folder.iterdir()} == made and not list(here.iterdir())
 
 
+def test_urls_that_ops_read(tmp_path, monkeypatch):
+    """In tensors: no Python sees the name."""
+    monkeypatch.chdir(tmp_path)
+    url = tf.constant(f"file://{tmp_path}/there.txt")
+    tf.io.write_file(url, "a,b\n1,2\n")
+    assert (tmp_path / "there.txt").read_text() == "a,b\n1,2\n" and not (tmp_path / "file:").exists()
+    assert tf.function(tf.io.read_file)(url).numpy() == b"a,b\n1,2\n"
+    assert tf.io.matching_files(f"file://{tmp_path}/*.txt").numpy() == [str(tmp_path / "there.txt").encode()]
+    lines = [b"a,b", b"1,2"]
+    assert list(tf.data.TextLineDataset(url).as_numpy_iterator()) == lines
+    assert list(tf.data.Dataset.from_tensors(url).flat_map(tf.data.TextLineDataset).as_numpy_iterator()) == lines
+
+
 def test_forward_accumulator_and_recomputed_gradients():
     x = tf.constant([1.0, 2.0])
     with tf.autodiff.ForwardAccumulator(x, tf.constant([1.0, 0.5])) as forward:

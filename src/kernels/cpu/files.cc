@@ -42,7 +42,7 @@ CountPlan prepare_count(const Signature& s) { return {s.in(0).shape.num_elements
 }
 
 void launch_read(const CountPlan&, const LaunchArgs& a) {
-  const std::string& name = checked_path(*a.in<std::string>(0));
+  const std::string name = checked_path(*a.in<std::string>(0));
   std::string& out = *a.out<std::string>();
   std::error_code wrong;
   if (fs::is_directory(name, wrong)) fail_file(name, EISDIR);
@@ -62,7 +62,7 @@ void launch_read(const CountPlan&, const LaunchArgs& a) {
 }
 
 void launch_write(const CountPlan&, const LaunchArgs& a) {
-  const std::string& name = checked_path(*a.in<std::string>(0));
+  const std::string name = checked_path(*a.in<std::string>(0));
   const std::string& contents = *a.in<std::string>(1);
   std::error_code ignored;
   if (const fs::path folder = fs::path(name).parent_path(); !folder.empty()) {
