@@ -351,6 +351,8 @@ WRONG = {
     "partition values": (
         given(3), lambda n: rows_of(tf.experimental.RowPartition.from_uniform_row_length(0, nvals=n[0]))),
     "dynamic partitions": (given(0, -1), lambda i: tf.ragged.stack_dynamic_partitions([1, 2], i, 2)),
+    "gather in rows": (
+        given(2**32), lambda i: tf.gather(tf.ragged.constant([[1, 2]], row_splits_dtype=tf.int32), i[None], batch_dims=1)),
     "unravel_index": (given(10), lambda i: tf.unravel_index(i, tf.constant([2, 2], tf.int64))),
     "unravel_index before": (given(-1), lambda i: tf.unravel_index(i, tf.constant([2, 2], tf.int64))),
     "suppression": (
@@ -457,6 +459,13 @@ def test_sparse_tensors_that_do_fit():
         return tf.sparse.to_dense(tf.sparse.expand_dims(tf.sparse.transpose(both), 0))
 
     assert turned(pair()).numpy().tolist() == [[[1, 2], [1, 2]]]
+
+
+def test_a_number_of_partitions_is_no_other_number_in_32_bits():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="partitions must be less"):
+        tf.ragged.stack_dynamic_partitions([1, 2], [0, 1], tf.constant(9 - 2**32, tf.int64))
+    rows = tf.ragged.stack_dynamic_partitions([1, 2, 3], [0, 1, 0], tf.constant(2, tf.int64))
+    assert rows.to_list() == [[1, 3], [2]]
 
 
 def test_sparse_sizes():

@@ -95,9 +95,11 @@ def _gather_in_rows(params, indices):
     if not is_ragged(params):
         params = dense_to_ragged(convert_to_tensor(params), 1, int64)
     rows = indices.value_rowids()
-    starts = execute("GatherV2", params.row_starts(), rows)
-    offsets = execute("Cast", indices.values, dtype=starts.dtype)
-    assert_in_rows(offsets, execute("GatherV2", params.row_lengths(), rows))
+    starts, lengths, offsets = (  # in 64 bits: in 32 an index that is far out would be another
+        execute("Cast", part, dtype=int64)
+        for part in (*(execute("GatherV2", v, rows) for v in (params.row_starts(), params.row_lengths())), indices.values)
+    )
+    assert_in_rows(offsets, lengths)
     return indices.with_values(take_rows(params.values, starts + offsets))
 
 

@@ -168,13 +168,12 @@ def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, nam
 
 def stack_dynamic_partitions(data, partitions, num_partitions, name=None):
     """The values of each partition as a row."""
-    data, partitions = convert_to_tensor(data), convert_to_tensor(partitions)
+    data = convert_to_tensor(data)
+    partitions, num_partitions = of_one_dtype(partitions, num_partitions)
     data.shape[: partitions.shape.rank].assert_is_compatible_with(partitions.shape)
     check.assert_non_negative(partitions, "partitions must be non-negative.")
-    check.assert_less(partitions, execute("Cast", convert_to_tensor(num_partitions), dtype=partitions.dtype),
-                      "partitions must be less than num_partitions")  # fmt: skip
+    check.assert_less(partitions, num_partitions, "partitions must be less than num_partitions")
     order = execute("ArgSort", execute("Reshape", partitions, [-1]), stable=True)
     ids = execute("GatherV2", execute("Reshape", partitions, [-1]), order)
     flat = execute("Reshape", data, [-1, *data.shape.as_list()[partitions.shape.rank :]])
-    rows = execute("Cast", ids, dtype=int64)
-    return RaggedTensor.from_value_rowids(execute("GatherV2", flat, order), rows, num_partitions, validate=False)
+    return RaggedTensor.from_value_rowids(execute("GatherV2", flat, order), ids, num_partitions, validate=False)
