@@ -299,6 +299,7 @@ class Fuzzer:
 
 
 COUNTED = re.compile(r"^\w+: (\d+) calls, (\d+) findings", re.MULTILINE)
+LEAST = 5  # seconds of a turn: in less none finds anything
 GRACE = 30  # seconds in which a fuzzer ends when its time is over
 
 
@@ -331,6 +332,8 @@ class Fuzz:
 
     def run(self, machine):
         seconds = 20 if machine.small else int(machine.left(self.seconds + GRACE)) - GRACE
+        if seconds < LEAST:
+            return Result(skipped=[{"test": f.name, "message": "no time was left"} for f in self.fuzzers])
         seed, tasks = random.SystemRandom().randrange(10**6) * 1000, []
         for fuzzer in self.fuzzers:
             for i in range(1 if machine.small else fuzzer.processes):
@@ -343,7 +346,7 @@ class Fuzz:
     def turns(self, machine, fuzzer, name, seconds, seed):
         result, end, turn = Result(), time.monotonic() + seconds, 0
         environment = {**machine.environment, **self.environment, "TANDEM_BIN": str(machine.pack / "bin")}
-        while turn == 0 or (not result.failed and end - time.monotonic() > 5):
+        while turn == 0 or (not result.failed and end - time.monotonic() > LEAST):
             left = end - time.monotonic()
             command = fuzzer.command(machine, min(fuzzer.slice or left, left), seed + turn)
             status, _ = run_logged(command, machine, f"{name}-{turn}", left + GRACE, env=environment)
