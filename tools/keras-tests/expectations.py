@@ -7,6 +7,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KNOWN = ROOT / "tests/keras/known-failures.txt"
 TENSORFLOW = ROOT / "tests/keras/tensorflow.txt"
+FACTS = ROOT / "docs/facts/keras-tests.json"
 VERSIONS = "Keras 3.15.1, beside TensorFlow 2.21"  # as the first line of that file says
 
 # Tests of sparse and ragged tensors are counted apart. These only sound like them.

@@ -59,21 +59,30 @@ def by_folder(tensorflow, results):
     return folders, in_all, failures
 
 
-def keep_facts(tensorflow, results, machine):
-    """Writes the counts of a whole run to docs/facts/keras-tests.json, which tools/check-pages puts into the pages."""
+def keep_facts(tensorflow, results, command, machine, carried):
+    """Writes the counts of a whole run to docs/facts/keras-tests.json, which tools/check-pages puts into the pages.
+    `carried` are the files of tests in the wheel: those that nobody ran on TensorFlow are named, too."""
     folders, in_all, _ = by_folder(tensorflow, results)
     rows = [
         dict(folder=name, passed=c.passed, of=c.expected, apart_passed=c.apart_passed, apart=c.apart_expected)
         for name, c in [*sorted(folders.items()), ("in all", in_all)]
     ]
     facts = {
-        "command": "make test-keras",
+        "command": command,
         "date": datetime.date.today().isoformat(),
         "with": expectations.VERSIONS,
         "machine": machine,
         "rows": rows,
+        "without": without_baseline(tensorflow, carried),
     }
-    (expectations.ROOT / "docs/facts/keras-tests.json").write_text(json.dumps(facts, indent=1) + "\n")
+    expectations.FACTS.write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def without_baseline(tensorflow, carried):
+    """What tests/keras/tensorflow.txt does not have: folders of which it has nothing, and single files of the others."""
+    has = {expectations.folder_of(path) for path in tensorflow}
+    missing = [(expectations.folder_of(path), path) for path in carried if path not in tensorflow]
+    return sorted({path if folder in has else folder for folder, path in missing})
 
 
 def report(tensorflow, results, known, broken, messages):
