@@ -443,3 +443,19 @@ def test_nodes_know_their_lines():
     first = plain.python_function.__code__.co_firstlineno
     for op, line in (("Mul(", first + 2), ("Exp(", first + 3)):
         assert any(op in text and text.endswith(f" at {__file__}:{line}") for text in lines), lines
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"minlength": 12}, {"maxlength": 4}, {"weights": np.arange(5, dtype="float32")}, {"binary_output": True}],
+    ids=str,
+)
+def test_counts_whose_size_is_data(options):
+    spec = tf.TensorSpec([None], tf.int32)
+    count = tf.function(lambda x: tf.math.bincount(x, **options), input_signature=[spec])
+    x = np.array([3, 1, 1, 0, 7], np.int32)
+    assert count(x).numpy().tolist() == tf.math.bincount(x, **options).numpy().tolist()
+    if "weights" not in options:
+        assert count(x[:0]).numpy().tolist() == tf.math.bincount(x[:0], **options).numpy().tolist()
+    matrix = tf.function(tf.math.confusion_matrix, input_signature=[spec] * 2)
+    assert matrix(x, x[::-1]).numpy().tolist() == tf.math.confusion_matrix(x, x[::-1]).numpy().tolist()

@@ -349,7 +349,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
         size = execute(_Maximum, size, execute(_Cast, convert_to_tensor(minlength), dtype=int64))
     if maxlength is not None:
         size = execute("Minimum", size, execute(_Cast, convert_to_tensor(maxlength), dtype=int64))
-    if not size._symbolic and int(size) > arr.dtype.max:
+    if size._symbolic or int(size) > arr.dtype.max:
         arr = execute(_Cast, arr, dtype=int64)
     return execute("DenseBincount", arr, execute(_Cast, size, dtype=arr.dtype), weights, binary_output=binary_output)
 
