@@ -99,6 +99,76 @@ def test_losses_metrics_initializers_regularizers(tmp_path):
     assert loaded.loss is tf.math.squared_difference
 
 
+def _some(functions):
+    """Short runs take every fourth."""
+    return functions if os.environ.get("TANDEM_LONG_TESTS") == "1" else functions[::4]
+
+
+def _that_give(fits, *arguments, **options):
+    """Functions that compute a fitting tensor of these, the same one each time and in a trace, too."""
+    found = []
+    for function in all_functions().values():
+        try:
+            made = function(*arguments, **options)
+            again = tf.function(function, autograph=False)(*arguments, **options)
+            same = isinstance(made, tf.Tensor) and made.dtype == tf.float32 and fits(made)
+            if same and isinstance(again, tf.Tensor) and np.array_equal(made, again, equal_nan=True):
+                found.append(function)
+        except Exception:  # noqa: BLE001, S110, PERF203  (takes something else)
+            pass
+    return found
+
+
+def _layers_with(argument, functions):
+    """The model of a dense layer for each function, given as that argument."""
+    start = keras.Input((2,))
+    options = {} if argument == "kernel_initializer" else {"kernel_initializer": keras.initializers.Constant(0.75)}
+    return keras.Model(start, [keras.layers.Dense(2, **{**options, argument: f})(start) for f in functions])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_of_all_activations(tmp_path):
+    functions = _that_give(lambda made: made.shape == X.shape, tf.constant(X))
+    assert len(functions) > 60
+    model = _layers_with("activation", _some(functions))
+    loaded = saved_and_loaded(model, tmp_path)
+    for function, one, other in zip(_some(functions), model(X), loaded(X), strict=True):
+        np.testing.assert_array_equal(one, other, err_msg=str(function))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_of_all_initializers_and_regularizers(tmp_path):
+    initializers = _that_give(lambda made: made.shape == (2, 2), [2, 2], dtype="float32")
+    assert tf.ones in initializers and tf.zeros in initializers
+    model = _layers_with("kernel_initializer", initializers)
+    again = keras.Model.from_config(json.loads(json.dumps(model.get_config())))
+    for one, other in zip(model.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    regularizers = _some(_that_give(lambda made: made.shape == (), tf.constant(X)))
+    assert len(regularizers) > 5
+    model = _layers_with("kernel_regularizer", regularizers)
+    loaded = saved_and_loaded(model, tmp_path)
+    for function, one, other in zip(regularizers, model.losses, loaded.losses, strict=True):
+        np.testing.assert_array_equal(one, other, err_msg=str(function))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_results_of_all_losses_and_metrics(tmp_path):
+    """What takes two tensors and gives one with a number for each row."""
+    y = tf.constant(X[::-1] * 0.5)
+    functions = _that_give(lambda made: made.shape.rank in (1, 2) and made.shape[0] == 2, y, tf.constant(X))
+    assert len(functions) > 30
+    functions = _some(functions)
+    model = _layers_with("activation", [None] * len(functions))
+    model.compile("sgd", loss=functions, metrics=[[f] for f in functions])
+    loaded = saved_and_loaded(model, tmp_path)
+    wanted = [y.numpy()] * len(functions)
+    before = model.evaluate(X, wanted, verbose=0, return_dict=True)
+    after = loaded.evaluate(X, wanted, verbose=0, return_dict=True)
+    assert list(before) == list(after) and len(before) > len(functions)
+    np.testing.assert_allclose(list(after.values()), list(before.values()))
+
+
 @pytest.mark.parametrize("name", ["rmtree", "write_file", "py_function", "eager_py_func", "numpy_function", "load_library",
                                   "delete_recursively_v2", "save", "load", "map_fn_v2", "exec", "system"])  # fmt: skip
 def test_what_does_more_than_compute_is_not_found(name):
