@@ -579,8 +579,11 @@ def main():
                 acknowledged = 0
         print(f"{name}: {rounds} kills, {bad} unloadable ({time.monotonic() - begin:.1f} s)", flush=True)
         shutil.rmtree(folder)
-    shutil.rmtree(_temporary)
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        if _temporary:
+            shutil.rmtree(_temporary)
