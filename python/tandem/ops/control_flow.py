@@ -229,11 +229,13 @@ def _trace_while(cond, body, start, shape_invariants, maximum_iterations):
     def run_cond(tensors):
         return cond(*composites.unpack(form, tensors))
 
+    wanted = plain_form(form)
+
     def run_body(tensors):
         result = _listed(body(*composites.unpack(form, tensors)))
         result = composites.rebuild(result, lambda leaf, path: as_tensor(leaf))
         out = []
-        require_form(composites.number(result, out), form, list(result), list(start), "The loop's body returned")
+        require_form(composites.number(result, out), wanted, list(result), list(start), "The loop's body returned")
         return out
 
     if counted is not None:
@@ -255,8 +257,9 @@ def _counted_while(cond, body, flat, shapes, limit):
 
 
 def require_form(form, wanted, result, like, what):
-    """Refuses what a turn of a loop gives unless it can be put together as `like`, the value of the turn before."""
-    if _plain_form(form) != _plain_form(wanted):
+    """Refuses what a turn of a loop gives unless it can be put together as `like`, the value of the turn before, whose
+    plain_form() is `wanted`."""
+    if plain_form(form) != wanted:
         nest.assert_same_structure(like, result, check_types=False)
         raise TypeError(
             f"{what} {result}, which does not have the same nested structure as {like}: keys, classes and what a class "
@@ -264,7 +267,7 @@ def require_form(form, wanted, result, like, what):
         )
 
 
-def _plain_form(form):
+def plain_form(form):
     """Lists and tuples are one to a loop."""
     shape = composites.shape_of_form(form)
 

@@ -6,7 +6,7 @@ from tandem.extension import batches
 from tandem.framework import composites, nest
 from tandem.framework.graph import FuncGraph
 from tandem.framework.spec import TensorSpec
-from tandem.ops.control_flow import as_tensor, require_form, while_loop
+from tandem.ops.control_flow import as_tensor, plain_form, require_form, while_loop
 from tandem.ops.tensor_array import TensorArray
 
 
@@ -89,7 +89,7 @@ def _rows_differ(structure):
 def _stacked(rows, fn, signature):
     count = rows.count
     form = composites.number(batches.stacked(signature, rows.static_count), [])
-    row = composites.number(signature, [])
+    row = plain_form(composites.number(signature, []))
     dtypes = [_core.as_dtype(getattr(s, "dtype", s)) for s in composites.leaves(signature) if s is not None]
 
     def body(i, arrays):
@@ -141,6 +141,7 @@ def _fold(fn, elems, initializer, reverse, what, keep):
     else:
         state = composites.rebuild(initializer, lambda leaf, path: convert_to_tensor(leaf))
     form = composites.number(state, [])
+    wanted = plain_form(form)
     tensors = composites.leaves(state)
     arrays = _arrays(state, count) if keep else []
 
@@ -153,7 +154,7 @@ def _fold(fn, elems, initializer, reverse, what, keep):
     def body(turn, tensors, arrays):
         at = place(turn)
         result, made = fn(composites.unpack(form, tensors), rows.row(at)), []
-        require_form(composites.number(result, made), form, result, state, "The function of each row returned")
+        require_form(composites.number(result, made), wanted, result, state, "The function of each row returned")
         made = [of_dtype(v, t.dtype) for v, t in zip(made, tensors)]
         return turn + 1, made, [a.write(at, v) for a, v in zip(arrays, made)]
 
