@@ -468,6 +468,57 @@ def test_a_number_of_partitions_is_no_other_number_in_32_bits():
     assert rows.to_list() == [[1, 3], [2]]
 
 
+def test_assertions_take_no_more_than_they_show(monkeypatch):
+    """All that they were given came to the host in every run, whether or not they held."""
+    from tandem.ops import check
+
+    execute, shapes = check.execute, []
+
+    def noted(op, *args, **kwargs):
+        shapes.extend(data.shape for data in args[1]) if op == "Assert" else None
+        return execute(op, *args, **kwargs)
+
+    def message(assert_op, x, summarize):
+        f = tf.function(lambda x: assert_op(tf.constant(False), [x], summarize=summarize),
+                        input_signature=[tf.TensorSpec([None] * x.shape.rank, x.dtype)])  # fmt: skip
+        with pytest.raises(tf.errors.InvalidArgumentError) as error:
+            f(x)
+        return error.value.message.splitlines()[0].split("[[{{")[0]
+
+    def whole(condition, data, summarize):
+        execute("Assert", condition, data, summarize=3 if summarize is None else summarize)
+
+    monkeypatch.setattr(check, "execute", noted)
+    for sizes in ([], [3], [4], [5], [2, 2], [9, 1], [1, 9], [9, 9], [2, 2, 9], [9, 2, 2]):
+        x = tf.reshape(tf.range(int(np.prod(sizes))), sizes)
+        for summarize in (None, 0, 5, -1):
+            assert message(tf.debugging.Assert, x, summarize) == message(whole, x, summarize)
+    assert message(tf.debugging.Assert, tf.constant(["a"] * 9), None) == message(whole, tf.constant(["a"] * 9), None)
+    shapes.clear()
+    tf.function(lambda x: tf.debugging.assert_less(x, 5))(tf.zeros([100, 200]))
+    assert all(max(shape, default=0) <= 4 for shape in shapes) and [4, 4] in shapes
+
+
+def test_a_check_of_indices_that_are_one_tensor_is_left_out(monkeypatch):
+    from tandem.framework import sparse
+
+    compared = []
+    monkeypatch.setattr(sparse.check, "assert_equal", lambda x, y, **kwargs: compared.append((x, y)))
+    one = pair()
+    assert tf.sparse.map_values(tf.add, one, one.with_values([1.0, 2.0])).values.numpy().tolist() == [2.0, 3.0]
+    assert not compared
+    tf.sparse.map_values(tf.add, one, pair())
+    assert len(compared) == 1
+
+
+def test_errors_of_rows_name_what_was_made():
+    for made, name in ((tf.RaggedTensor, "RaggedTensor"), (tf.experimental.RowPartition, "RowPartition")):
+        values = [[1, 2]] if made is tf.RaggedTensor else []
+        for call, wrong in ((made.from_row_splits, [0, 2, 1]), (made.from_value_rowids, [1, 0])):
+            with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=f"do not form a valid {name}"):
+                call(*values, wrong)
+
+
 def test_sparse_sizes():
     assert tf.sparse.eye(2**63 - 1, 3).dense_shape.numpy().tolist() == [2**63 - 1, 3]
     with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError)):

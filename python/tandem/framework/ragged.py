@@ -49,18 +49,18 @@ def _check_rows(condition, *message):
         raise ValueError(error.message) from None
 
 
-def check_splits(splits, made):
-    """Splits from which `made` is made begin at zero and do not decrease."""
+def check_splits(splits, what="RaggedTensor"):
+    """Splits of `what` begin at zero and do not decrease."""
     if splits.shape[0] == 0:
         raise ValueError("row_splits tensor may not be empty")
-    wrong = f"Arguments to {made} do not form a valid RaggedTensor: row_splits"
+    wrong = f"Arguments to from_row_splits do not form a valid {what}: row_splits"
     _check(splits[0] == 0, f"{wrong}[0] != 0")
     _check(splits[1:] >= splits[:-1], f"{wrong} are decreasing")
 
 
-def check_rowids(ids, nrows):
+def check_rowids(ids, nrows, what="RaggedTensor"):
     """Rows in order, none of which is negative or past the last."""
-    wrong = "Arguments to from_value_rowids do not form a valid RaggedTensor: value_rowids"
+    wrong = f"Arguments to from_value_rowids do not form a valid {what}: value_rowids"
     _check(ids[1:] >= ids[:-1], f"{wrong} are decreasing")
     _check(ids >= 0, f"{wrong} are negative")
     if nrows is not None:
@@ -108,7 +108,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         if splits.shape.rank != 1:
             raise ValueError(f"Shape {splits.shape} must have rank 1")
         if validate:
-            check_splits(splits, "from_row_splits")
+            check_splits(splits)
             _check(execute("Cast", splits[-1], dtype=int64) == _count(values),
                    "Arguments to from_row_splits do not form a valid RaggedTensor: row_splits[-1] != nvals")  # fmt: skip
         return cls(values, splits, internal=True)

@@ -35,7 +35,7 @@ class RowPartition(CompositeTensor):
         if splits.shape.rank != 1:
             raise ValueError(f"Shape {splits.shape} must have rank 1")
         if validate:
-            check_splits(splits, "from_row_splits")
+            check_splits(splits, cls.__name__)
         return cls(splits, internal=True)
 
     @classmethod
@@ -61,7 +61,7 @@ class RowPartition(CompositeTensor):
         ids = _as(value_rowids, dtype)
         nrows = None if nrows is None else _as_scalar(nrows, ids.dtype)
         if validate:
-            check_rowids(ids, nrows)
+            check_rowids(ids, nrows, cls.__name__)
         if nrows is None:
             # One more than the last id; the zero is for no ids at all.
             nrows = execute("Max", execute("ConcatV2", [ids + 1, convert_to_tensor([0], ids.dtype)], axis=0))

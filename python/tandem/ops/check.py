@@ -131,7 +131,7 @@ def axis_of(axis, tensor):
 def Assert(condition, data, summarize=None, name=None):
     """Raises with the data when the condition does not hold."""
     condition = convert_to_tensor(condition)
-    if condition._symbolic:
+    if condition._symbolic or any(getattr(part, "_symbolic", False) for part in data):
         _assert_later(execute("All", condition), data, summarize)
         return
     if not condition:
@@ -141,8 +141,16 @@ def Assert(condition, data, summarize=None, name=None):
 
 def _assert_later(condition, data, summarize):
     """Checked when the traced function runs."""
-    tensors = [convert_to_tensor(value) for value in data]
-    execute("Assert", condition, tensors, summarize=3 if summarize is None else summarize)
+    count = 3 if summarize is None else summarize
+    execute("Assert", condition, [_shown(convert_to_tensor(value), count) for value in data], summarize=count)
+
+
+def _shown(tensor, count):
+    """What an assertion prints of a tensor, and that there is more: all of it would come to the host in every run."""
+    rank = tensor.shape.rank
+    if not rank or count < 0 or all(size is not None and size <= count + 1 for size in tensor.shape.as_list()):
+        return tensor
+    return tensor[(slice(count + 1),) * rank]
 
 
 def _sign(op, symbol, x, message, summarize):
