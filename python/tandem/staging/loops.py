@@ -231,9 +231,9 @@ class _StagedLoop:
 
     def _check(self, names, form, entering, left, leaving, after, staged, shapes):
         """TensorFlow's words, with the names of the user's variables."""
-        if control_flow._plain_form(left) != control_flow._plain_form(form):
+        if control_flow.plain_form(left) != control_flow.plain_form(form):
             for k, name in enumerate(names):
-                if control_flow._plain_form(left[k]) != control_flow._plain_form(form[k]):
+                if control_flow.plain_form(left[k]) != control_flow.plain_form(form[k]):
                     raise TypeError(
                         f"'{name}' does not have the same nested structure after one iteration: {after[staged[k]]!r}. "
                         "A loop over tensors can not append to a list: use a tf.TensorArray."
