@@ -5,7 +5,6 @@ import inspect
 import json
 import pathlib
 
-import pytest
 import tandem as tf
 
 FACTS = json.loads((pathlib.Path(__file__).parent / "data/function_names.json").read_text())

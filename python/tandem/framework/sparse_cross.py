@@ -1,6 +1,5 @@
 """tf.sparse.cross and tf.sparse.cross_hashed: every combination of the features of each row."""
 
-from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework import sparse_checks
 from tandem.framework.sparse import SparseTensor

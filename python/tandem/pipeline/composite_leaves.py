@@ -3,7 +3,7 @@
 from tandem import _core
 from tandem.framework import composites
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
-from tandem.framework.sparse import SparseTensor, SparseTensorSpec
+from tandem.framework.sparse import SparseTensorSpec
 
 _INT64 = _core.as_dtype("int64")
 
