@@ -83,7 +83,7 @@ def run_python(tmp_path):
             preexec_fn=heed_interrupts,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=600,
             check=False,
         )
         return result.returncode, result.stdout, result.stderr
