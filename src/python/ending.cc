@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include <cxxabi.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "data/worker_thread.h"
@@ -21,7 +22,16 @@ std::atomic<bool> g_ending{false};
 std::atomic<bool> g_threads_left{false};
 std::atomic<PyThreadState*> g_ending_thread{nullptr};
 
+std::atomic<pid_t> g_ending_task{0};  // that thread, as the system knows it
+std::atomic<bool> g_exiting{false};   // the interpreter has gone, static objects go
+std::atomic<int> g_status{0};
+
 [[noreturn]] void stand_still() {
+  if (g_exiting.load() && gettid() == g_ending_task.load()) {
+    // A static object asks for the interpreter. Nobody else would end the process.
+    std::fflush(nullptr);
+    _exit(g_status.load());
+  }
   for (;;) pause();
 }
 
@@ -34,6 +44,8 @@ bool takes_python_down() {
 
 // Registered last, so that it comes before the destructors of static objects.
 void end_now(int status, void*) {
+  g_status.store(status);
+  g_exiting.store(true);
   if (!g_threads_left.load() && !data::Worker::left_behind()) return;
   std::fflush(nullptr);
   _exit(status);
@@ -49,6 +61,7 @@ void prepare() {
   }
   PyThreadState* const own = PyThreadState_Get();
   g_ending_thread.store(own);
+  g_ending_task.store(gettid());
   for (PyThreadState* t = PyInterpreterState_ThreadHead(PyInterpreterState_Get()); t;
        t = PyThreadState_Next(t)) {
     if (t != own) g_threads_left.store(true);

@@ -85,6 +85,40 @@ def test_daemon_threads_compute(run_python, gpus):
         assert (status, out) == (3, "end\n"), err[-3000:]
 
 
+def test_what_is_destroyed_while_the_interpreter_ends(run_python):
+    """Rubbish that the last collection finds: an error of fit, whose frames hold the loop and its arrays."""
+    status, out, err = run_python(
+        """
+        import gc
+
+        gc.disable()
+        import numpy as np
+        from tandem import keras
+
+        class Fails(keras.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                raise OSError("no more")
+
+        keras.config.disable_traceback_filtering()
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+
+        def fails():
+            try:
+                model.fit(np.zeros((4, 2)), np.zeros((4, 1)), verbose=0, callbacks=[Fails()])
+            except OSError as error:
+                kept = error
+            return lambda: (kept, fails)
+
+        again = fails()
+        again.itself = again
+        del again
+        print("end")
+        """
+    )
+    assert (status, out) == (0, "end\n"), err
+
+
 def test_all_endings(run_python):
     cases = {
         "an exception": ("raise ValueError('mine')", 1),
