@@ -1,5 +1,7 @@
 #include "op/infer.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "op/host_function.h"
@@ -71,6 +73,23 @@ void check_values(const InferContext& c) {
   }
 }
 
+// Inference adds up sizes, and multiplies them by attributes; no memory has so many
+// bytes.
+constexpr int64_t kMostDim = int64_t{1} << 56;
+void check_sizes(const InferContext& c, const Shape& shape, std::string_view whose) {
+  if (!shape.has_rank()) return;
+  for (int64_t dim : shape) {
+    if (dim <= kMostDim) continue;
+    c.fail(fmt::format("{} has shape {}: a size of more than 2^56 is not supported",
+                       whose, shape.debug_str()));
+  }
+}
+void check_sizes(const InferContext& c) {
+  for (int i = 0; i < c.num_inputs(); ++i) {
+    check_sizes(c, c.shape(i), c.op().input_def(i).name);
+  }
+}
+
 // Sizes that cannot be: products of sizes and attributes that went past 64 bits, windows
 // that do not fit. Kernels compute with what passes here.
 void check_outputs(InferContext& c) {
@@ -83,6 +102,7 @@ void check_outputs(InferContext& c) {
       c.fail(fmt::format("there are no elements of dtype {}", dtype_name(out.dtype)));
     }
     if (!out.shape.has_rank()) continue;
+    check_sizes(c, out.shape, "an output");
     for (int64_t dim : out.shape) {
       if (dim >= 0 || dim == kUnknownDim) continue;
       c.fail(
@@ -122,6 +142,7 @@ void infer_call(InferContext& c) {
   check_types(c);
   check_values(c);
   check_host_values(c);
+  check_sizes(c);
   c.op().infer(c);
   check_outputs(c);
 }

@@ -2,6 +2,7 @@
 // spelled. Shared by inference and kernels; pure functions.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "op/op_def.h"
@@ -14,7 +15,13 @@ struct WindowDim {
   int64_t in = 0, out = 0;  // kUnknownDim when not known
   int64_t size = 1, stride = 1, dilation = 1;
   int64_t before = 0, after = 0;  // padding
-  int64_t extent() const { return (size - 1) * dilation + 1; }
+  /// What does not fit is larger than every input.
+  int64_t extent() const {
+    constexpr int64_t kMost = int64_t{1} << 60;
+    int64_t reach;
+    if (__builtin_mul_overflow(size - 1, dilation, &reach)) return kMost;
+    return std::min(reach, kMost - 1) + 1;
+  }
 };
 
 /// `name` of an op and its attribute list → one number per spatial dimension. Throws

@@ -16,9 +16,13 @@ namespace {
 thread_local int64_t g_news = 0, g_locks = 0;
 }  // namespace
 
-void* operator new(size_t bytes) {
+// Both forms: a sanitizer compares who took memory with who gives it back.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   ++g_news;
-  if (void* p = std::malloc(bytes ? bytes : 1)) return p;
+  return std::malloc(bytes ? bytes : 1);
+}
+void* operator new(size_t bytes) {
+  if (void* p = operator new(bytes, std::nothrow)) return p;
   throw std::bad_alloc();
 }
 void operator delete(void* p) noexcept { std::free(p); }
