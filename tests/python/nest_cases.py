@@ -468,20 +468,16 @@ def check_dataset(tf, nest):
     for one, other in tf.data.Dataset.zip((dataset, mapped)):
         check(tf, nest, one)
         check(tf, nest, other, 1.0)
-    if "sparse" not in paths(nest).values() and "ragged" not in paths(nest).values():
-        for element in mapped.batch(2):
-            check(tf, nest, element, 1.0)
-        if "none" not in paths(nest).values():  # TensorFlow has no states with None
-            state = dataset.reduce(values, lambda state, *x: turned(plus_one(tf, state)))
-            check(tf, nest, state, 3.0)
-        if not any(kind == "none" for kind in paths(nest).values()):
-            spec = rebuilt(nest, lambda kind, path: tf.TensorSpec([], "float32"))
-            generated = tf.data.Dataset.from_generator(
-                lambda: iter([filled(tf, nest), filled(tf, turned(nest))]), output_signature=spec)  # fmt: skip
-            for element in generated:
-                check(tf, nest, element)
-        sliced = tf.data.Dataset.from_tensor_slices(filled(tf, nest, rows=4))
-        for element in sliced.batch(2, drop_remainder=True):
+    for element in mapped.batch(2):
+        check(tf, nest, element, 1.0)
+    for element in tf.data.Dataset.from_tensor_slices(filled(tf, nest, rows=4)).batch(2, drop_remainder=True):
+        check(tf, nest, element)
+    if "none" not in paths(nest).values():  # TensorFlow has no states and no specs with None
+        state = dataset.reduce(values, lambda state, *x: turned(plus_one(tf, state)))
+        check(tf, nest, state, 3.0)
+        generated = tf.data.Dataset.from_generator(
+            lambda: iter([filled(tf, nest), filled(tf, turned(nest))]), output_signature=specs_of(tf, nest))  # fmt: skip
+        for element in generated:
             check(tf, nest, element)
     options = iter(dataset).get_next_as_optional()
     check(tf, nest, options.get_value())

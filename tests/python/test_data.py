@@ -419,8 +419,35 @@ def test_ragged_components():
     made = D.from_generator(lambda: iter([ragged]), output_signature=spec)
     assert made.element_spec == spec
     assert [e.to_list() for e in made.prefetch(1)] == [[[1, 2], [3]]]
-    with pytest.raises(NotImplementedError, match="stacks tensors"):
-        made.batch(2)
+
+
+def test_batches_of_ragged_and_sparse_components():
+    rows = [tf.ragged.constant([[1, 2], [3]]), tf.ragged.constant([[], [4, 5, 6]], tf.int32), tf.ragged.constant([[7], [8]])]
+    spec = {"r": tf.RaggedTensorSpec([2, None], tf.int32, 1, tf.int32), "s": tf.SparseTensorSpec([3]), "n": tf.TensorSpec([]),
+            "f": tf.RaggedTensorSpec([None], tf.int64, 0)}  # fmt: skip
+
+    def elements():
+        for i, row in enumerate(rows):
+            sparse = tf.sparse.from_dense([float(i), 0.0, float(2 * i)])
+            yield {"r": row.with_row_splits_dtype(tf.int32), "s": sparse, "n": float(i), "f": tf.range(i, dtype=tf.int64)}
+
+    made = D.from_generator(elements, output_signature=spec)
+    batches = made.batch(2)
+    assert batches.element_spec["r"] == tf.RaggedTensorSpec([None, 2, None], tf.int32, 2, tf.int32)
+    assert batches.element_spec["s"] == tf.SparseTensorSpec([None, 3])
+    assert made.batch(2, drop_remainder=True).element_spec["n"] == tf.TensorSpec([2])
+    first, last = batches
+    assert first["r"].to_list() == [[[1, 2], [3]], [[], [4, 5, 6]]] and last["r"].to_list() == [[[7], [8]]]
+    assert first["r"].row_splits.dtype == tf.int32
+    assert tf.sparse.to_dense(first["s"]).numpy().tolist() == [[0, 0, 0], [1, 0, 2]]
+    assert tf.sparse.to_dense(last["s"]).numpy().tolist() == [[2, 0, 4]]
+    assert first["n"].numpy().tolist() == [0, 1] and first["f"].to_list() == [[], [0]] and last["f"].to_list() == [[0, 1]]
+    assert [len(list(made.batch(2, drop_remainder=drop))) for drop in (False, True)] == [2, 1]
+    again = list(batches.unbatch())
+    assert [tf.sparse.to_dense(e["s"]).numpy().tolist() for e in again] == [[0, 0, 0], [1, 0, 2], [2, 0, 4]]
+    assert [e["r"].to_list() for e in again] == [row.to_list() for row in rows]
+    twice = next(iter(made.batch(1).batch(3)))
+    assert twice["r"].to_list() == [[row.to_list()] for row in rows] and twice["s"].shape == (3, 1, 3)
 
 
 def test_random_ops_draw_for_each_element():

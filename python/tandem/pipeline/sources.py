@@ -260,14 +260,15 @@ def _composite_rows(element):
     from tandem.ops.ragged_map import row_of
 
     leaves = nest.flatten(element)
-    counts = [leaf.shape[0] for leaf in leaves]
-    known = {n for n in counts if n is not None}
+    known = {leaf.shape[0] for leaf in leaves if leaf is not None} - {None}
     if len(known) > 1:
         raise ValueError(f"from_tensor_slices: all components need the same first dimension, they have {sorted(known)}.")
-    composite = next(leaf for leaf in leaves if not isinstance(leaf, _core.Tensor))
+    composite = next(leaf for leaf in leaves if isinstance(leaf, (RaggedTensor, SparseTensor)))
     rows = composite.nrows(int64) if isinstance(composite, RaggedTensor) else composite.dense_shape[0]
 
     def spec(leaf):
+        if leaf is None:
+            return nest.NoneTensorSpec()
         if isinstance(leaf, RaggedTensor):
             return RaggedTensorSpec(leaf.shape[1:], leaf.dtype, leaf.ragged_rank - 1, leaf.row_splits.dtype)
         return (SparseTensorSpec if isinstance(leaf, SparseTensor) else TensorSpec)(leaf.shape[1:], leaf.dtype)

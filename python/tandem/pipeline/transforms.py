@@ -8,6 +8,7 @@ from tandem.framework import gfile
 from tandem.framework.dtypes import int64
 from tandem.framework.shape import as_shape
 from tandem.framework.spec import TensorSpec
+from tandem.pipeline import composite_batches
 from tandem.pipeline import structure as nest
 from tandem.pipeline.functions import ElementFunction, count_of, debug_mode, parallelism
 
@@ -60,6 +61,8 @@ class Transforms:
         if self._structure.has_composites():
             if self._has_rows_of_any_length():
                 return self._ragged_rows_batch(batch_size, drop_remainder)
+            if composite_batches.takes(self._structure):
+                return composite_batches.batched(self, batch_size, drop_remainder)
             raise NotImplementedError(
                 f"batch() stacks tensors; these elements have other components: {self.element_spec}. Use map() to turn "
                 "them into tensors first."
@@ -135,8 +138,10 @@ class Transforms:
 
     def unbatch(self, name=None):
         from tandem.framework.ragged import RaggedTensorSpec
+        from tandem.framework.sparse import SparseTensorSpec
 
-        if any(isinstance(leaf, RaggedTensorSpec) and leaf.ragged_rank for leaf in self._structure.leaves):
+        rows = (leaf for leaf in self._structure.leaves if isinstance(leaf, (RaggedTensorSpec, SparseTensorSpec)))
+        if any(isinstance(leaf, SparseTensorSpec) or leaf.ragged_rank for leaf in rows):
             whole = nest.is_nested(self.element_spec) and isinstance(self.element_spec, tuple)
             return self.flat_map(lambda *parts: type(self).from_tensor_slices(parts if whole else parts[0]))
         return self._like(_data.unbatch(self._core), "_UnbatchDataset")
