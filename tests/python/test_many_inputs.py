@@ -1,6 +1,11 @@
 """Ops, functions and control flow with more inputs, outputs and variables than a machine word has bits."""
 
 import functools
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -9,6 +14,7 @@ import tandem as tf
 from conftest import environment
 
 COUNTS = [31, 32, 33, 65, 1000]
+LONG = os.environ.get("TANDEM_LONG_TESTS") == "1"
 
 
 def arrays(n):
@@ -47,6 +53,10 @@ def _lists(xs):
     return array.stack()
 
 
+def _einsum(xs):
+    return tf.einsum(",".join("a" for _ in xs) + "->a", *[x ** (1 / len(xs)) for x in xs])
+
+
 # Name → (of n tensors of shape [3], the same of an array). All have gradients.
 CASES = {
     "add_n": (tf.add_n, lambda a: a.sum(0)),
@@ -66,10 +76,10 @@ CASES = {
     "while": (_while, lambda a: a + 2),
     "switch_case": (_switch, lambda a: a[-2]),
     "TensorArray": (_lists, lambda a: a),
-    "einsum": (lambda xs: tf.einsum(",".join("a" for _ in xs[:70]) + "->a", *xs[:70]), lambda a: a[:70].prod(0)),
+    "einsum": (_einsum, lambda a: (a ** (1 / len(a))).prod(0)),
     "map_fn": (lambda xs: tf.stack(tf.map_fn(lambda t: t, tuple(x[None] for x in xs))), lambda a: a[:, None]),
 }
-SLOW = {"TensorArray": 65, "map_fn": 65, "while": 65, "einsum": 65}  # tracing costs more than it shows from here on
+SLOW = {} if LONG else {"map_fn": 65}  # the loop's gradient takes seconds from here on
 
 
 def check(name, n, traced):
@@ -105,31 +115,39 @@ def test_values_and_gradients(name, traced):
             check(name, n, traced)
 
 
-def test_on_emulated_gpus(run_python):
-    code = """
-    import sys
-    sys.path.insert(0, sys.argv[1])
-    from test_many_inputs import *
+# On GPUs, where a kernel of many inputs is several.
+MANY_ON_GPUS = ["add_n", "concat", "stack", "split", "identity_n", "unstack", "dynamic_partition", "call"]
+
+
+def run_on_emulated_gpus(code):
+    made = {**environment(2), "TANDEM_EMULATED_MEMORY_MB": "512"}
+    program = "import sys\nsys.path.insert(0, sys.argv[1])\nfrom test_many_inputs import *\n" + textwrap.dedent(code)
+    command = [sys.executable, "-c", program + "\nprint('all right')", str(pathlib.Path(__file__).parent)]
+    result = subprocess.run(command, env=made, capture_output=True, text=True, check=False)
+    assert result.stdout.endswith("all right\n"), result.stdout + result.stderr
+    return result.stdout
+
+
+def test_on_emulated_gpus():
+    run_on_emulated_gpus("""
     for traced in (False, True):
         for name in CASES:
-            for n in (33, 65):
-                with tf.device("/GPU:%d" % (n % 2)):
-                    check(name, n, traced)
-    for n in (33, 65):
+            for n in COUNTS:
+                if n < 100 or name in MANY_ON_GPUS or (LONG and name not in SLOW):
+                    with tf.device("/GPU:%d" % (n % 2)):
+                        check(name, n, traced)
+    for n in COUNTS:
         with tf.device("/GPU:1"):
             check_updates(n)
-    print("all right")
-    """
-    import pathlib
-    import subprocess
-    import sys
-    import textwrap
+    """)
 
-    program = textwrap.dedent(code)
-    folder = str(pathlib.Path(__file__).parent)
-    made = {**environment(2), "TANDEM_EMULATED_MEMORY_MB": "512"}
-    result = subprocess.run([sys.executable, "-c", program, folder], env=made, capture_output=True, text=True)
-    assert result.stdout == "all right\n", result.stdout + result.stderr
+
+def test_ops_without_gradients_on_emulated_gpus():
+    run_on_emulated_gpus("""
+    for n in (33, 1000):
+        with tf.device("/GPU:1"):
+            check_ops_without_gradients(n)
+    """)
 
 
 def check_updates(n):
@@ -159,7 +177,11 @@ def test_variables_of_one_function(n):
 
 
 @pytest.mark.parametrize("n", COUNTS)
-def test_ops_without_gradients(n, tmp_path):
+def test_ops_without_gradients(n):
+    check_ops_without_gradients(n)
+
+
+def check_ops_without_gradients(n):
     words = [f"w{i}" for i in range(n)]
     assert tf.strings.join([tf.constant(w) for w in words], ",").numpy().decode() == ",".join(words)
     assert tf.strings.format("{} " * n, [tf.constant(i) for i in range(n)]).numpy().split()[-1] == b"%d" % (n - 1)
@@ -190,6 +212,43 @@ def test_elements_of_many_components(n):
     assert [int(x) for x in next(iter(zipped))] == list(range(n))
     chosen = D.choose_from_datasets([D.from_tensors(i) for i in range(n)], D.range(n).map(lambda i: n - 1 - i))
     assert [int(x) for x in chosen] == list(range(n))[::-1]
+
+
+@pytest.mark.parametrize("n", COUNTS)
+def test_what_a_function_of_a_dataset_holds(n):
+    """Tensors and variables from outside of the function."""
+    held = [tf.constant(i) for i in range(n)]
+    variables = [tf.Variable(10 * i) for i in range(n)]
+
+    def total(x):
+        return x + tf.add_n(held) + tf.add_n([v.read_value() for v in variables])
+
+    data = tf.data.Dataset.range(3, output_type=tf.int32).map(total, num_parallel_calls=2)
+    wanted = 11 * n * (n - 1) // 2
+    assert [int(x) for x in data] == [wanted + i for i in range(3)]
+    variables[-1].assign_add(1)
+    assert [int(x) for x in data] == [wanted + 1 + i for i in range(3)]
+
+
+@pytest.mark.parametrize("n", COUNTS)
+def test_prints_of_many(n, capfd):
+    values = [tf.constant(i) for i in range(n)]
+    wanted = " ".join(map(str, range(n)))
+    tf.print(*values, output_stream=sys.stdout)
+    tf.function(lambda *all: tf.print(*all, output_stream=sys.stdout))(*values)
+    sys.stdout.flush()
+    assert capfd.readouterr().out.split("\n") == [wanted, wanted, ""]
+
+
+@pytest.mark.parametrize("n", COUNTS)
+def test_results_of_a_function(n):
+    @tf.function
+    def many(x):
+        return {f"r{i}": x + i for i in range(n)}, [x * i for i in range(n)]
+
+    sums, products = many(tf.constant(2))
+    assert [int(sums[f"r{i}"]) for i in range(n)] == [2 + i for i in range(n)]
+    assert [int(p) for p in products] == [2 * i for i in range(n)]
 
 
 def test_branches_of_a_case():
