@@ -1,27 +1,28 @@
 """Programs that train for long, and whether memory grows while they do. Used by test_memory_growth.py, and a program:
 
-    python tests/python/growth_cases.py [--seed 0] [--cases 20] [--steps 500] [--soak] [--new NAME...]
+    python tests/python/growth_cases.py [--seed 0] [--cases 20] [--steps 500] [--layers NAME...] [--new NAME...]
 
-Each case is a model, a feed, an optimizer and a way to call them, chosen at random. Sizes of batches, lengths and
-numbers of distinct ids change from step to step, and all of them have been seen after the first steps. What is counted
-after 50 steps must be the same after the last one: objects of the package, bytes of the allocators of the host and of
-devices. The slope of resident memory must not be above the noise of the same run. --soak: every layer with variables.
+Each case is a model, a feed, an optimizer (any of keras.optimizers) and a way to call them, chosen at random; with several
+devices of a kind (--cpus 2: the processor is two) also MirroredStrategy over them. Sizes of batches, lengths and numbers of
+distinct ids change from step to step, and all of them have been seen after the first steps. growth_measure.py says what is
+counted and what is growth. --layers: every layer of keras.layers, or those that are named.
 
 --new: programs in which nothing repeats: shapes, functions, models or datasets that were not there before. What malloc
 has given out must stay level once every cache is full.
 """
 
 import argparse
-import ctypes
 import functools
 import gc
+import inspect
 import random
 import sys
 
 import numpy as np
 
+import growth_layers
+import growth_measure
 import tandem as tf
-from tandem import _core
 
 keras = tf.keras
 layers = keras.layers
@@ -134,7 +135,43 @@ def lengths(rng):
     return model, lambda n, length: (rng.integers(5, 7) + 10 * rng.integers(0, 9, n)).astype("int32")
 
 
-MODELS = [scalar_ids, sequences, tables, dense, two_inputs, images, recurrent, attention, distinct_ids, lengths]
+def sparse_rows(rng):
+    rows = keras.Input((40,), sparse=True)
+    model = keras.Model(rows, layers.Dense(1)(layers.Dense(4)(rows)))
+
+    def batch(n, length):
+        dense = rng.random((n, 40), dtype=np.float32)
+        return tf.sparse.from_dense(np.where(dense < 0.1 * rng.integers(1, 4), dense, 0))
+
+    return model, batch
+
+
+class _RowSums(layers.Layer):
+    """Of ragged rows: how many values a batch has varies."""
+
+    def build(self, shape):
+        self.table = self.add_weight(shape=TABLE)
+
+    def call(self, rows):
+        return tf.reduce_sum(tf.ragged.map_flat_values(lambda ids: tf.gather(self.table, ids), rows), axis=1)
+
+    def compute_output_shape(self, shape):
+        return (shape[0], TABLE[1])
+
+
+def ragged_rows(rng):
+    rows = keras.Input((None,), dtype="int32", ragged=True)
+    model = keras.Model(rows, layers.Dense(1)(_RowSums()(rows)))
+
+    def batch(n, length):
+        # Few splits, which all are seen: what they decide is remembered for some thousand of them.
+        lengths = np.arange(n) % rng.integers(2, 4)
+        return tf.RaggedTensor.from_row_lengths(rng.permutation(IDS)[: lengths.sum()].astype("int32"), lengths)
+
+    return model, batch
+
+
+MODELS = [sparse_rows, ragged_rows, scalar_ids, sequences, tables, dense, two_inputs, images, recurrent, attention, distinct_ids, lengths]
 
 
 # ---- Feeds: each runs one round
@@ -150,11 +187,27 @@ class _Batches:
         for n, length in BATCHES:
             yield self.make(n, length), _targets(self.rng, n)
 
+    def for_ever(self):
+        while True:
+            yield from self.round()
 
-def _fit_arrays(model, batches, options):
-    # The last batch is smaller than the others.
-    n = sum(size for size, _ in BATCHES)
-    return dict(x=_as_lists(batches.make(n, BATCHES[0][1])), y=_targets(batches.rng, n), batch_size=8)
+    def dataset(self, model, made):
+        leaves = [_kind(x) for x in model.inputs]
+        x, y = next(self.round())
+        packed = tf.nest.pack_sequence_as(x, leaves) if isinstance(x, (dict, tuple)) else leaves[0]
+        signature = (packed, tf.TensorSpec((None, 1), y.dtype))
+        return tf.data.Dataset.from_generator(made, output_signature=signature)
+
+    def arrays(self):
+        """What fit() takes. The last batch is smaller than the others."""
+        n = sum(size for size, _ in BATCHES)
+        return dict(x=_as_lists(self.make(n, BATCHES[0][1])), y=_targets(self.rng, n), batch_size=8)
+
+
+def _kind(x):
+    if x.sparse:
+        return tf.SparseTensorSpec(x.shape, x.dtype)
+    return tf.RaggedTensorSpec(x.shape, x.dtype) if x.ragged else tf.TensorSpec(x.shape, x.dtype)
 
 
 def _as_lists(x):
@@ -162,25 +215,52 @@ def _as_lists(x):
 
 
 def arrays(model, batches, options):
-    model.fit(**_fit_arrays(model, batches, options), verbose=0, **options)
+    model.fit(**batches.arrays(), verbose=0, **options)
 
 
 def dataset(model, batches, options):
-    x, y = next(batches.round())
-    leaves = zip(tf.nest.flatten(x), model.inputs)
-    specs = [tf.TensorSpec(given.shape, a.dtype) for a, given in leaves]
-    signature = (tf.nest.pack_sequence_as(x, specs), tf.TensorSpec((None, 1), y.dtype))
-    model.fit(tf.data.Dataset.from_generator(batches.round, output_signature=signature), verbose=0, **options)
+    model.fit(batches.dataset(model, batches.round), verbose=0, **options)
+
+
+def endless_dataset(model, batches, options):
+    if not hasattr(model, "endless"):
+        model.endless = batches.dataset(model, batches.for_ever).prefetch(1)
+    model.fit(model.endless, steps_per_epoch=ROUND, verbose=0, **options)
 
 
 def sliced_dataset(model, batches, options):
-    given = _fit_arrays(model, batches, options)
+    given = batches.arrays()
     x = tuple(given["x"]) if isinstance(given["x"], list) else given["x"]
-    model.fit(tf.data.Dataset.from_tensor_slices((x, given["y"])).batch(8).prefetch(2), verbose=0, **options)
+    rows = tf.data.Dataset.from_tensor_slices((x, given["y"])).shuffle(16).batch(8)
+    model.fit(rows.map(lambda x, y: (x, y), num_parallel_calls=2).prefetch(2), verbose=0, **options)
 
 
 def generator(model, batches, options):
     model.fit(batches.round(), verbose=0, **options)
+
+
+def endless_generator(model, batches, options):
+    model.fit(batches.for_ever(), steps_per_epoch=ROUND, verbose=0, **options)
+
+
+class _PyDataset(keras.utils.PyDataset):
+    def __init__(self, batches, **options):
+        super().__init__(**options)
+        self.given = list(batches.round())
+
+    def __len__(self):
+        return len(self.given)
+
+    def __getitem__(self, i):
+        return self.given[i]
+
+
+def py_dataset(model, batches, options):
+    model.fit(_PyDataset(batches), verbose=0, **options)
+
+
+def py_dataset_of_threads(model, batches, options):
+    model.fit(_PyDataset(batches, workers=2, max_queue_size=3), verbose=0, **options)
 
 
 def on_batch(model, batches, options):
@@ -188,15 +268,22 @@ def on_batch(model, batches, options):
         model.train_on_batch(_as_lists(x), y)
 
 
+def every_call_on_batch(model, batches, options):
+    for x, y in batches.round():
+        model.train_on_batch(_as_lists(x), y)
+        model.test_on_batch(_as_lists(x), y)
+        model.predict_on_batch(_as_lists(x))
+
+
 def and_predict(model, batches, options):
     arrays(model, batches, options)
-    given = _fit_arrays(model, batches, options)
+    given = batches.arrays()
     model.evaluate(**given, verbose=0)
     model.predict(given["x"], batch_size=8, verbose=0)
 
 
 def epochs(model, batches, options):
-    given = _fit_arrays(model, batches, options)
+    given = batches.arrays()
     x, y = given["x"], given["y"]
     model.fit(**given, epochs=2, validation_data=(x, y), validation_batch_size=8, verbose=0, **options)
 
@@ -204,167 +291,170 @@ def epochs(model, batches, options):
 def _step(model, x, y):
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
-    gradients = tape.gradient(loss, model.trainable_variables)
+        scaled = model.optimizer.scale_loss(loss)
+    gradients = tape.gradient(scaled, model.trainable_variables)
     model.optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     return loss
 
 
+def _tensors(x):
+    return tf.nest.map_structure(lambda a: a if tf.is_tensor(a) else tf.constant(a), _as_lists(x))
+
+
 def eager_loop(model, batches, options):
     for x, y in batches.round():
-        _step(model, tf.nest.map_structure(tf.constant, _as_lists(x)), tf.constant(y))
+        _step(model, _tensors(x), tf.constant(y))
 
 
 def compiled_loop(model, batches, options):
     if not hasattr(model, "compiled_step"):
         model.compiled_step = tf.function(functools.partial(_step, model))
     for x, y in batches.round():
-        model.compiled_step(tf.nest.map_structure(tf.constant, _as_lists(x)), tf.constant(y))
+        model.compiled_step(_tensors(x), tf.constant(y))
 
 
-FEEDS = [arrays, dataset, sliced_dataset, generator, on_batch, and_predict, epochs, eager_loop, compiled_loop]
-OPTIMIZERS = {
-    "sgd": lambda: keras.optimizers.SGD(0.01),
-    "momentum": lambda: keras.optimizers.SGD(0.01, momentum=0.9),
-    "adam": lambda: keras.optimizers.Adam(),
-    "adagrad": lambda: keras.optimizers.Adagrad(),
-    "rmsprop": lambda: keras.optimizers.RMSprop(),
-    "adam, clipped": lambda: keras.optimizers.Adam(clipnorm=1.0),
-    "adamw, averaged": lambda: keras.optimizers.AdamW(use_ema=True),
+def compiled_loop_over_a_dataset(model, batches, options):
+    compiled_loop(model, batches, options)
+    for x, y in batches.dataset(model, batches.round).prefetch(1):
+        model.compiled_step(_as_lists(x), y)
+
+
+# With callbacks or under a strategy.
+FITS = [arrays, dataset, endless_dataset, sliced_dataset, generator, endless_generator, py_dataset, py_dataset_of_threads,
+        and_predict, epochs]  # fmt: skip
+FEEDS = [*FITS, on_batch, every_call_on_batch, eager_loop, compiled_loop, compiled_loop_over_a_dataset]
+# fit() takes neither kind of tensor yet.
+_LOOPS = [eager_loop, compiled_loop, compiled_loop_over_a_dataset]
+FEEDS_OF = {sparse_rows: _LOOPS, ragged_rows: _LOOPS}
+
+
+# ---- Optimizers
+
+# What parameters without a default are given.
+_GIVEN = {
+    "inner_optimizer": lambda: keras.optimizers.Adam(),
+    "optimizer_map": lambda: keras.optimizers.OptimizerMap(keras.optimizers.Adam(), {".*kernel": keras.optimizers.SGD()}),
 }
+_OPTIONS = [
+    {}, {}, {"clipnorm": 1.0}, {"clipvalue": 0.5}, {"global_clipnorm": 1.0}, {"use_ema": True, "ema_overwrite_frequency": 7},
+    {"gradient_accumulation_steps": 3}, {"weight_decay": 0.01}, {"momentum": 0.9}, {"amsgrad": True}, {"centered": True},
+]  # fmt: skip
 
 
-# ---- What is counted
+def optimizers():
+    """Names of all; a new one is here by itself."""
+    every = {n: getattr(keras.optimizers, n) for n in dir(keras.optimizers)}
+    base = keras.optimizers.Optimizer
+    return [n for n, c in every.items() if inspect.isclass(c) and issubclass(c, base) and c is not base]
 
 
-def _resident():
-    """KiB."""
-    with open("/proc/self/statm") as f:
-        return int(f.read().split()[1]) * 4
+def make_optimizer(name, options):
+    made = getattr(keras.optimizers, name)
+    parameters = inspect.signature(made).parameters
+    given = {k: v for k, v in options.items() if k in parameters}
+    needed = [k for k, p in parameters.items() if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD]
+    return made(**{k: _GIVEN[k]() for k in needed}, **given)
 
 
-def _devices():
-    return [d.name for d in tf.config.list_logical_devices()]
+# ---- Callbacks
 
 
-def counts():
-    _core.synchronize()
-    gc.collect()
-    made = {n: tf.config.experimental.get_memory_info(n.replace("/device:", ""))["current"] for n in _devices()}
-    made["objects"] = sum(1 for o in gc.get_objects() if str(type(o).__module__).startswith("tandem"))
-    return made
+def _calls_back(rng, seen):
+    def reduce(epoch, rate):
+        return rate * 0.999
+
+    return rng.choice(
+        [
+            lambda: [],
+            lambda: [],
+            lambda: [keras.callbacks.LambdaCallback(on_train_batch_end=lambda b, logs: seen.append(b))],
+            lambda: [keras.callbacks.EarlyStopping("loss", patience=10**6, restore_best_weights=True)],
+            lambda: [keras.callbacks.LearningRateScheduler(reduce), keras.callbacks.TerminateOnNaN()],
+            lambda: [keras.callbacks.ReduceLROnPlateau("loss"), keras.callbacks.History()],
+        ]
+    )
 
 
-def grows(samples, at_once):
-    """Whether memory (KiB, at equal distances) rises by more than its noise: what it moves up and down, and what is given
-    out at once."""
-    samples = np.asarray(samples, dtype=float)
-    quarter = max(1, len(samples) // 4)
-    rise = np.median(samples[-quarter:]) - np.median(samples[:quarter])
-    straight = np.polyval(np.polyfit(np.arange(len(samples)), samples, 1), np.arange(len(samples)))
-    noise = 3 * np.abs(samples - straight).max() + at_once
-    return rise > noise, rise, noise
-
-
-class Memory:
-    """What malloc has given out, and what is resident, while a program runs."""
-
-    AT_ONCE = {"malloc's memory": 512, "resident memory": 2048}
-
-    def __init__(self):
-        self.samples = {what: [] for what in self.AT_ONCE}
-
-    def look(self):
-        for values, now in zip(self.samples.values(), (given_out(), _resident())):
-            values.append(now)
-
-    def wrong(self, period):
-        found = []
-        for what, values in self.samples.items():
-            up, rise, noise = grows(values, self.AT_ONCE[what])
-            if up:
-                found.append(f"{what} rose by {rise:.0f} KiB in {period}, noise {noise:.0f}")
-        return found
-
+# ---- Cases
 
 # Steps until every size has been seen, where data decides sizes, and a plan been made for it.
-_LONG_START = {distinct_ids: 300, lengths: 300}
+_LONG_START = {distinct_ids: 300, lengths: 300, ragged_rows: 300}
+
+
+def _strategy():
+    """Over all devices of the kind there are several of, GPUs first; None: no such."""
+    for kind in ("GPU", "CPU"):
+        names = [d.name for d in tf.config.list_logical_devices(kind)]
+        if len(names) > 1:
+            return tf.distribute.MirroredStrategy(names)
+    return None
 
 
 class Case:
-    def __init__(self, seed, model=None, feed=None, optimizer=None, steps_per_execution=None):
+    def __init__(self, seed, model=None, feed=None, optimizer=None, steps_per_execution=None, options=None, mirrored=None):
         choose = random.Random(seed)
+        self.seed = seed
         self.rng = np.random.default_rng(seed)
         pick = lambda given, all: (choose.choice(all), given)[given is not None]  # noqa: E731
         self.model = pick(model, MODELS)
-        self.feed = pick(feed, FEEDS)
-        self.optimizer = pick(optimizer, list(OPTIMIZERS))
+        # Every optimizer has its turn.
+        self.optimizer = pick(optimizer, [optimizers()[seed % len(optimizers())]])
+        self.options = pick(options, _OPTIONS)
         self.steps = pick(steps_per_execution, [1, 1, 3])
-        self.callback = choose.random() < 0.5
+        self.mirrored = pick(mirrored, [False, True]) and self.model not in FEEDS_OF and _strategy() is not None
+        self.feed = pick(feed, FITS if self.mirrored else FEEDS_OF.get(self.model, FEEDS))
+        self.seen = []
+        self.calls_back = _calls_back(choose, self.seen)
         self.name = (
-            f"{seed}: {self.model.__name__}, {self.feed.__name__}, {self.optimizer}, steps_per_execution={self.steps}"
-            f"{', callback' if self.callback else ''}"
+            f"{seed}: {self.model.__name__}, {self.feed.__name__}, {self.optimizer} {self.options}, "
+            f"steps_per_execution={self.steps}{', mirrored' if self.mirrored else ''}"
         )
 
     def run(self, steps):
         """What is wrong, as text; empty: nothing."""
         keras.utils.set_random_seed(1)
-        model, make = self.model(self.rng)
-        model.compile(OPTIMIZERS[self.optimizer](), "mse", steps_per_execution=self.steps)
-        seen = []
-        options = {}
-        if self.callback and self.feed not in (on_batch, eager_loop, compiled_loop):
-            options["callbacks"] = [keras.callbacks.LambdaCallback(on_train_batch_end=lambda b, logs: seen.append(b))]
-        start = _LONG_START.get(self.model, 50)
-        return train(lambda: self.feed(model, _Batches(make, self.rng), options), steps, start, seen)
+
+        def make():
+            model, batch = self.model(self.rng)
+            model.compile(make_optimizer(self.optimizer, self.options), "mse", steps_per_execution=self.steps)
+            return model, batch
+
+        if self.mirrored:
+            with _strategy().scope():
+                model, batch = make()
+        else:
+            model, batch = make()
+        batches = _Batches(batch, self.rng)
+
+        def one_round():
+            options = {"callbacks": self.calls_back()} if self.feed in FITS else {}
+            self.feed(model, batches, options)
+            self.seen.clear()
+
+        return train(one_round, steps, batches, _LONG_START.get(self.model, 50))
 
 
-# Rounds whose counts are taken together: what a device is not done with may be a tensor more or less.
-_COUNTED = 4
-
-
-def train(one_round, steps, start=50, seen=None):
+def train(one_round, steps, batches, start=50):
     """What grows while rounds run, as text; empty: nothing."""
     for _ in range(start // ROUND + 1):
         one_round()
 
-    def counted():
-        taken = []
-        for _ in range(_COUNTED):
-            one_round()
-            taken.append(counts())
-        return taken
+    def control():
+        for x, y in batches.round():
+            tensors = [t for t in tf.nest.flatten(_tensors(x)) + [tf.constant(y)] if t.dtype != tf.string]
+            for t in tensors:
+                float(tf.reduce_sum(tf.cast(tf.sparse.to_dense(t) if isinstance(t, tf.SparseTensor) else t, tf.float32)))
 
-    before, memory = counted(), Memory()
-    rounds = max(1, (steps - 50) // ROUND - 2 * _COUNTED)
-    for _ in range(rounds):
-        one_round()
-        if seen is not None:
-            seen.clear()
-        memory.look()
-    wrong = compare(before, counted())
-    if rounds >= 60:
-        wrong += memory.wrong(f"{rounds * ROUND} steps")
-    return "; ".join(wrong)
-
-
-# Bytes by which counts differ that a device's pace decides: some small tensors. One that every step left would be more
-# after the fewest steps that are run.
-_PACE = 2048
-
-
-def compare(before, after):
-    most = {k: max(c[k] for c in before) for k in before[0]}
-    least = {k: min(c[k] for c in after) for k in before[0]}
-    return [f"{k}: {most[k]} then {least[k]}" for k in most if least[k] > most[k] + (0 if k == "objects" else _PACE)]
+    return growth_measure.Watched(one_round, control).grows(max(1, (steps - 50) // ROUND))
 
 
 # Cases that once grew.
 FIXED = {
-    "scalar ids": lambda: Case(0, scalar_ids, arrays, "adam", 1),
-    "three tables": lambda: Case(0, tables, arrays, "adam", 1),
-    "lengths": lambda: Case(0, lengths, arrays, "adam", 1),
-    "distinct ids": lambda: Case(0, distinct_ids, dataset, "adam", 1),
-    "compiled loop": lambda: Case(0, sequences, compiled_loop, "adam", 1),
+    "scalar ids": lambda: Case(0, scalar_ids, arrays, "Adam", 1, {}, False),
+    "three tables": lambda: Case(0, tables, arrays, "Adam", 1, {}, False),
+    "lengths": lambda: Case(0, lengths, arrays, "Adam", 1, {}, False),
+    "distinct ids": lambda: Case(0, distinct_ids, dataset, "Adam", 1, {}, False),
+    "compiled loop": lambda: Case(0, sequences, compiled_loop, "Adam", 1, {}, False),
 }
 
 
@@ -377,15 +467,8 @@ def models_go():
         model.compile("adam", "mse")
         arrays(model, _Batches(make, rng), {})
 
-    def counted():
-        taken = []
-        for _ in range(3):
-            once()
-            taken.append(counts())
-        return taken
-
     once()
-    return "; ".join(compare(counted(), counted()))
+    return growth_measure.Watched(once).grows(1)
 
 
 # ---- Programs in which every call is new: functions of the call's number
@@ -520,108 +603,43 @@ NEW = {
 _NEW_SAMPLES = 40
 
 
-class _MallInfo(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
-    ]
-
-
-def given_out():
-    """KiB that malloc has given out and that were not returned."""
-    mallinfo2 = ctypes.CDLL(None).mallinfo2
-    mallinfo2.restype = _MallInfo
-    _core.synchronize()
-    gc.collect()
-    info = mallinfo2()
-    return (info.uordblks + info.hblkhd) >> 10
-
-
 def run_new(program, long):
     """What grows while `program` is called with what it has not seen, as text; empty: nothing."""
     if NEW[program][long] is None:
         return ""
     start, calls = NEW[program][long]
     once = program(long)
-    for i in range(start):
-        once(i)
-    before, memory = counts(), Memory()
-    for i in range(calls):
-        once(start + i)
-        if i % max(1, calls // _NEW_SAMPLES) == 0:
-            memory.look()
-    return "; ".join(compare([before], [counts()]) + memory.wrong(f"{calls} calls"))
+    numbers = iter(range(10**9))
+    for _ in range(start):
+        once(next(numbers))
+    held = np.ones(2**12, np.float32)
+
+    def control():
+        for _ in range(ROUND):
+            float(tf.reduce_sum(tf.constant(held)))
+
+    watched = growth_measure.Watched(lambda: once(next(numbers)), control, max(1, calls // _NEW_SAMPLES))
+    return watched.grows(calls)
 
 
-# ---- Every layer with variables
+# ---- Every layer
 
 
-def all_layers():
-    """(name, layer, shape of its input without the batch; a list: of several inputs; int: of ids)"""
-    L = layers
-    yield "Dense", lambda: L.Dense(4), (5,)
-    yield "EinsumDense", lambda: L.EinsumDense("abc,cd->abd", output_shape=(None, 4)), (3, 5)
-    yield "Embedding", lambda: L.Embedding(50, 4), 3
-    for n, shape in ((1, (9, 2)), (2, (7, 7, 2)), (3, (5, 5, 5, 2))):
-        yield f"Conv{n}D", lambda n=n: getattr(L, f"Conv{n}D")(3, 3), shape
-        yield f"Conv{n}DTranspose", lambda n=n: getattr(L, f"Conv{n}DTranspose")(3, 3), shape
-    for n, shape in ((1, (9, 2)), (2, (7, 7, 2))):
-        yield f"DepthwiseConv{n}D", lambda n=n: getattr(L, f"DepthwiseConv{n}D")(3), shape
-        yield f"SeparableConv{n}D", lambda n=n: getattr(L, f"SeparableConv{n}D")(3, 3), shape
-    for cell in ("SimpleRNN", "GRU", "LSTM"):
-        yield cell, lambda cell=cell: getattr(L, cell)(4), (6, 3)
-        yield f"RNN of {cell}Cell", lambda cell=cell: L.RNN([getattr(L, f"{cell}Cell")(4) for _ in range(2)]), (6, 3)
-    yield "Bidirectional", lambda: L.Bidirectional(L.GRU(3)), (6, 3)
-    yield "TimeDistributed", lambda: L.TimeDistributed(L.Dense(3)), (6, 3)
-    yield "ConvLSTM1D", lambda: L.ConvLSTM1D(2, 3), (4, 6, 2)
-    yield "ConvLSTM2D", lambda: L.ConvLSTM2D(2, 3), (3, 6, 6, 2)
-    yield "BatchNormalization", lambda: L.BatchNormalization(), (5,)
-    yield "LayerNormalization", lambda: L.LayerNormalization(), (5,)
-    yield "GroupNormalization", lambda: L.GroupNormalization(2), (4, 4)
-    yield "RMSNormalization", lambda: L.RMSNormalization(), (5,)
-    yield "SpectralNormalization", lambda: L.SpectralNormalization(L.Dense(4)), (5,)
-    yield "PReLU", lambda: L.PReLU(), (5,)
-    yield "MultiHeadAttention", lambda: _SelfAttention(L.MultiHeadAttention(2, 3)), (6, 4)
-    yield "GroupQueryAttention", lambda: _SelfAttention(L.GroupQueryAttention(3, 4, 2)), (6, 4)
-    yield "Attention", lambda: _OnItself(L.Attention(use_scale=True)), (6, 4)
-    yield "AdditiveAttention", lambda: _OnItself(L.AdditiveAttention()), (6, 4)
-    for name in ("Dropout", "GaussianDropout", "GaussianNoise", "AlphaDropout", "SpatialDropout1D"):
-        yield name, lambda name=name: getattr(L, name)(0.3), (6, 4)
-    yield "Normalization", lambda: L.Normalization(mean=0.1, variance=2.0), (5,)
-
-
-class _SelfAttention(layers.Layer):
-    def __init__(self, inner):
-        super().__init__()
-        self.inner = inner
-
-    def call(self, x):
-        return self.inner(x, x)
-
-
-class _OnItself(_SelfAttention):
-    def call(self, x):
-        return self.inner([x, x])
-
-
-def soak(steps):
-    """(name, what is wrong) of every layer."""
-    for name, make, shape in all_layers():
-        ids = isinstance(shape, int)
-        x = keras.Input((shape,) if ids else shape, dtype="int32" if ids else "float32")
-        h = layers.Dense(3)(make()(x))
-        if len(h.shape) > 2:
-            h = keras.ops.mean(h, axis=tuple(range(1, len(h.shape) - 1)))
-        model = keras.Model(x, layers.Dense(1)(h))
+def soak(steps, names):
+    """(name, what is wrong) of layers, all where none are named."""
+    for name in names or growth_layers.classes():
+        try:
+            model, batch = growth_layers.model_of(name)
+        except (KeyError, TypeError) as error:
+            yield name, f"growth_layers.py cannot make one: {error}"
+            continue
         model.compile("adam", "mse")
         rng = np.random.default_rng(0)
-
-        def batch(n, length, shape=shape, ids=ids, rng=rng):
-            if ids:
-                return rng.integers(0, 50, (n, shape)).astype("int32")
-            return rng.random((n, *shape), dtype=np.float32)
-
-        yield name, train(lambda: arrays(model, _Batches(batch, rng), {}), steps)
+        batches = _Batches(lambda n, length: batch(rng, n), rng)  # noqa: B023
+        try:
+            yield name, train(lambda: arrays(model, batches, {}), steps, batches)  # noqa: B023
+        except Exception as error:  # the others are looked at, too
+            yield name, f"cannot be trained: {error!r}"
 
 
 def main():
@@ -629,11 +647,20 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--cases", type=int, default=20)
     parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--soak", action="store_true")
+    parser.add_argument("--cpus", type=int, default=1, help="into so many devices the processor is divided")
+    parser.add_argument("--mirrored", action="store_true", help="all cases under MirroredStrategy")
+    parser.add_argument("--layers", nargs="*", metavar="NAME", help="all when none is named")
     parser.add_argument("--fixed", action="store_true", help="the cases that once grew")
     parser.add_argument("--new", nargs="*", metavar="NAME", help="all when none is named")
     parser.add_argument("--long", action="store_true", help="--new with many more calls")
     given = parser.parse_args()
+    if given.cpus > 1:
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(given.cpus)]
+        tf.config.set_logical_device_configuration(cpu, parts)
+    # What is here now stays: to look through it takes longer than the rest.
+    gc.collect()
+    gc.freeze()
     found = 0
 
     def report(name, wrong):
@@ -645,14 +672,14 @@ def main():
         for name, case in FIXED.items():
             report(name, case().run(given.steps))
         report("models that are gone", models_go())
-    if given.soak:
-        for name, wrong in soak(given.steps):
+    if given.layers is not None:
+        for name, wrong in soak(given.steps, given.layers):
             report(name, wrong)
     for program in NEW:
         if given.new is not None and (not given.new or program.__name__ in given.new):
             report(program.__name__, run_new(program, given.long))
     for seed in range(given.seed, given.seed + given.cases):
-        case = Case(seed)
+        case = Case(seed, mirrored=given.mirrored or None)
         report(case.name, case.run(given.steps))
     print(f"growth_cases: {found} findings")
     sys.exit(found > 0)

@@ -1,6 +1,7 @@
-"""Memory does not grow with the number of steps: programs of growth_cases.py on the host and on an emulated GPU. With
-TANDEM_LONG_TESTS=1 many of them, for 500 steps, and every layer with variables."""
+"""Memory does not grow with the number of steps: programs of growth_cases.py on the host, on an emulated GPU and over two
+devices. A few cases and layers, others every day; with TANDEM_LONG_TESTS=1 many and all, for 500 steps."""
 
+import datetime
 import gc
 import logging
 import os
@@ -28,9 +29,27 @@ def run(gpus, *options):
     )
 
 
+def seed(gpus):
+    """Of a place in the endless row of cases that moves on every day. A failure names its case by its own number."""
+    return 1000 * gpus + (0 if LONG else 4 * (datetime.date.today().toordinal() % 200))
+
+
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_steps_take_no_memory(gpus):
-    run(gpus, "--fixed", "--seed", str(20 * gpus), "--cases", "60" if LONG else "1", "--steps", "500")
+    cases = [] if LONG else ["--cases", "1", "--steps", "150"]
+    run(gpus, "--seed", str(seed(gpus)), *(cases or ["--fixed", "--cases", "60", "--steps", "500"]))
+
+
+def test_what_once_grew():
+    run(0, "--fixed", "--cases", "0", "--steps", "500" if LONG else "150")
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+def test_steps_on_two_devices_take_no_memory(gpus):
+    """MirroredStrategy over GPUs, and over two halves of the processor."""
+    halves = [] if gpus else ["--cpus", "2"]
+    cases = ["--cases", "30", "--steps", "500"] if LONG else ["--cases", "1", "--steps", "100"]
+    run(gpus, "--mirrored", "--seed", str(2000 + seed(gpus)), *halves, *cases)
 
 
 def test_what_is_new_replaces_what_was():
@@ -38,10 +57,43 @@ def test_what_is_new_replaces_what_was():
     run(1, "--cases", "0", "--new", *(["--long"] if LONG else []))
 
 
-@pytest.mark.skipif(not LONG, reason="every layer for 500 steps takes minutes: TANDEM_LONG_TESTS=1")
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_every_layer(gpus):
-    run(gpus, "--soak", "--cases", "0", "--steps", "500")
+    import growth_layers
+
+    names = growth_layers.classes()
+    share = len(names) // 26
+    first = datetime.date.today().toordinal() * share
+    some = [] if LONG else [names[(first + i) % len(names)] for i in range(share)]
+    run(gpus, "--cases", "0", "--steps", "500" if LONG else "80", "--layers", *some)
+
+
+@pytest.fixture
+def frozen():
+    """What is here already is not looked through again and again."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def test_what_grows_is_found(frozen):
+    """What the other tests are worth: a program that keeps something of every round is found, in each of the places that
+    are looked at; one that keeps the last is not."""
+    import growth_measure
+
+    kept = []
+
+    def grows(keep):
+        kept.clear()
+        watched = growth_measure.Watched(lambda: keep(tf.ones([300])), lambda: float(tf.reduce_sum(tf.ones([300]))))
+        return watched.grows(40)
+
+    assert grows(lambda x: kept.__setitem__(slice(None), [x])) == ""
+    held = grows(kept.append)
+    assert "CPU:0: " in held and "objects: " in held, held
+    assert "malloc's memory" in grows(lambda x: kept.append(bytes(3000)))
+    assert "resident memory" in grows(lambda x: kept.append(bytearray(b"x") * 300_000))
 
 
 def test_a_function_keeps_so_many_traces(caplog):
