@@ -56,6 +56,7 @@ _MORE = {
     "CategoryEncoding": {"num_tokens": 5},
     "Discretization": {"num_bins": 4},
     "GroupNormalization": {"groups": 2},
+    "MelSpectrogram": {"fft_length": 128, "sequence_stride": 64, "num_mel_bins": 8},
     "RandomPosterization": {"factor": 3},
     "STFTSpectrogram": {"window": None},
     "TextVectorization": {"output_sequence_length": 3},
@@ -76,10 +77,11 @@ _INPUTS = {
     "signals": _floats(400),
     "waves": _floats(300, 1),
     "ids": ((3,), "int32", lambda rng, n: rng.integers(0, 5, (n, 3)).astype("int32")),
+    "categories": ((), "int32", lambda rng, n: rng.integers(0, 5, n).astype("int32")),
     "words": ((), "string", lambda rng, n: _WORDS[rng.integers(0, len(_WORDS), n)]),
 }
 _KINDS_OF = {
-    "CategoryEncoding": "ids", "Embedding": "ids", "HashedCrossing": "ids", "Hashing": "ids", "IntegerLookup": "ids",
+    "CategoryEncoding": "ids", "Embedding": "ids", "HashedCrossing": "categories", "Hashing": "ids", "IntegerLookup": "ids",
     "MelSpectrogram": "signals", "ReversibleEmbedding": "ids", "STFTSpectrogram": "waves", "StringLookup": "words",
     "TextVectorization": "words",
 }  # fmt: skip
