@@ -31,5 +31,5 @@ def scale_regularization_loss(regularization_loss):
             "You are calling `scale_regularization_loss` in cross replica context, while it was expected to be "
             "called in replica context."
         )
-    total = _core.execute("Sum", regularization_loss, axis=list(range(_core.convert_to_tensor(regularization_loss).shape.rank)))
+    total = _core.execute("Sum", regularization_loss)
     return total / get_strategy().num_replicas_in_sync

@@ -12,6 +12,7 @@ class FuncGraph(_core.FuncGraph):
 
     def __init__(self, name, *args, **kwargs):
         super().__init__(name)
+        self.tables = []  # that were made while it was traced
 
     @contextlib.contextmanager
     def as_default(self):

@@ -50,6 +50,8 @@ def _cut(rows, tensor, lengths, padding, ragged_rank):
     places = _range(width)
     if lengths is not None:
         counts = _integers(lengths, int64)
+        if counts.shape.rank not in (None, 1):
+            raise ValueError(f"Shape {counts.shape} must have rank 1")
         known = rows.shape[0]
         if known is not None and counts.shape[0] not in (None, known):
             raise ValueError(f"{counts.shape[0]} lengths do not fit the {known} rows of a tensor of shape {tensor.shape}.")

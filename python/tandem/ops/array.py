@@ -30,6 +30,8 @@ def constant(value, dtype=None, shape=None, name="Const"):
         return execute(_Reshape, tensor, shape.as_list())
     if there == 1:
         return execute(_Fill, shape.as_list(), execute(_Reshape, tensor, []))
+    if tensor._symbolic:
+        raise TypeError("tf.constant takes values, not a symbolic tensor, where a shape is given that it does not have.")
     raise TypeError(
         f"Eager execution of tf.constant with unsupported shape. Tensor {tensor.numpy()} (converted from {value}) "
         f"has {there} elements, but got `shape` {shape} with {wanted} elements)."
@@ -177,6 +179,8 @@ def stack(values, axis=0, name="stack"):
         if axis == 0:
             return _convert(values)  # an empty list is an empty tensor
         raise IndexError("tf.stack of no tensors has no shape to put an axis into. Give at least one.")
+    if axis == 0 and isinstance(values, _core.Tensor) and values._symbolic:
+        return values  # its rows, stacked; they cannot be taken apart yet
     if name is not None:
         _core.name_next(name)
     return execute(_Pack, values, axis=axis)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.errors import InvalidArgumentError
 
 
@@ -85,11 +85,13 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
 
 def assert_rank(x, rank, message=None, name=None):
     """Raises unless x has this rank."""
-    x = convert_to_tensor(x)
-    if x.shape.rank is not None and x.shape.rank != int(rank):
+    x, rank = convert_to_tensor(x), int(rank)
+    if x.shape.rank is not None and x.shape.rank != rank:
         raise ValueError(
-            f"{message or ''} Tensor {x!r} must have rank {int(rank)}. Received rank {x.shape.rank}, shape {x.shape}"
+            f"{message or ''} Tensor {x!r} must have rank {rank}. Received rank {x.shape.rank}, shape {x.shape}"
         )
+    if x.shape.rank is None:
+        assert_equal(execute("Rank", x), rank, message=f"{message or ''} The rank is another one.")
 
 
 def assert_type(tensor, tf_type, message=None, name=None):
@@ -117,7 +119,27 @@ def with_rank(tensor, least, most=None):
         raise ValueError(f"Shape {tensor.shape} must have rank at least {least}")
     if rank is not None and most is not None and rank > most:
         raise ValueError(f"Shape {tensor.shape} must have rank at most {most}")
-    return tensor
+    # One that is not known yet can only be this one.
+    return execute("EnsureShape", tensor, shape=[None] * least) if rank is None and least == most else tensor
+
+
+def size_of(tensor, axis):
+    """The size of a dimension: a number where it is known, a tensor where not."""
+    known = tensor.shape[axis] if tensor.shape.rank is not None else None
+    return execute("Shape", tensor)[axis] if known is None else known
+
+
+def outer_sizes(tensor, inner):
+    """The sizes before the last ones: numbers where all are known, a tensor where not."""
+    known = tensor.shape[:-inner]
+    return known.as_list() if known.is_fully_defined() else execute("Shape", tensor)[:-inner]
+
+
+def with_sizes(tensor, outer, inner):
+    """The elements of the tensor in a shape that is made of what outer_sizes gave and of further sizes."""
+    if isinstance(outer, list):
+        return execute("Reshape", tensor, convert_sizes([*outer, *inner]))
+    return execute("Reshape", tensor, execute("ConcatV2", [outer, convert_sizes(inner)], axis=0))
 
 
 def axis_of(axis, tensor):
@@ -193,12 +215,14 @@ def assert_integer(x, message=None, name=None):
 
 def assert_rank_at_least(x, rank, message=None, name=None):
     """Raises unless x has at least this rank."""
-    x = convert_to_tensor(x)
-    if x.shape.rank is not None and x.shape.rank < int(rank):
+    x, rank = convert_to_tensor(x), int(rank)
+    if x.shape.rank is not None and x.shape.rank < rank:
         raise ValueError(
-            f"{message or ''}Tensor {x!r} must have rank at least {int(rank)}. Received rank {x.shape.rank}, "
+            f"{message or ''}Tensor {x!r} must have rank at least {rank}. Received rank {x.shape.rank}, "
             f"shape {x.shape}"
         )
+    if x.shape.rank is None:
+        assert_greater_equal(execute("Rank", x), rank, message=f"{message or ''} The rank is too small.")
 
 
 def assert_rank_in(x, ranks, message=None, name=None):
@@ -209,6 +233,9 @@ def assert_rank_in(x, ranks, message=None, name=None):
         raise ValueError(
             f"{message or ''}Tensor {x!r} must have rank in {wanted}.  Received rank {x.shape.rank}, shape {x.shape}"
         )
+    if x.shape.rank is None:
+        fits = execute("Any", execute("Equal", execute("Rank", x), list(wanted)))
+        Assert(fits, [f"{message or ''} The rank must be one of {wanted}, shape:", execute("Shape", x)])
 
 
 def assert_scalar(tensor, message=None, name=None):

@@ -4,7 +4,7 @@ import math
 
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32, uint8
-from tandem.ops.check import with_rank
+from tandem.ops.check import assert_equal, size_of, with_rank
 from tandem.ops.math import saturate_cast
 from tandem.ops.sizes import as_int32
 
@@ -51,7 +51,7 @@ def _sizes(image):
     shape, dynamic = image.shape, None
     sizes = []
     for axis in (-3, -2):
-        known = shape[axis]
+        known = shape[axis] if shape.rank is not None else None
         if known is None:
             dynamic = execute("Shape", image) if dynamic is None else dynamic
             known = dynamic[axis]
@@ -163,8 +163,7 @@ def adjust_jpeg_quality(image, jpeg_quality, dct_method="", name=None):
 def rgb_to_grayscale(images, name=None):
     """The luminance of red, green and blue."""
     images = with_rank(images, 1)
-    if images.shape.rank is not None and images.shape[-1] not in (None, 3):
-        raise ValueError(f"Last dimension of an RGB image must have size 3, got shape {images.shape}.")
+    _require_channels(images, 3, "an RGB image must have")
     values = convert_image_dtype(images, float32)
     weights = convert_to_tensor([0.2989, 0.5870, 0.1140], float32)
     grey = execute("Sum", values * weights, axis=-1, keepdims=True)
@@ -179,9 +178,16 @@ def grayscale_to_rgb(images, name=None):
 
 def _at_least_1(images):
     images = with_rank(images, 1)
-    if images.shape.rank is not None and images.shape[-1] not in (None, 1):
-        raise ValueError(f"Last dimension of a grayscale image should be size 1, got shape {images.shape}.")
+    _require_channels(images, 1, "a grayscale image should be")
     return images
+
+
+def _require_channels(images, count, what):
+    channels, words = size_of(images, -1), f"Last dimension of {what} size {count}, got shape {images.shape}."
+    if hasattr(channels, "dtype"):
+        assert_equal(channels, count, message=words)
+    elif channels != count:
+        raise ValueError(words)
 
 
 _YIQ = [[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]]
@@ -222,7 +228,7 @@ def per_image_standardization(image):
     image = _at_least_3d(image)
     values = _cast(image, float32) if image.dtype.name not in ("float16", "float32") else image
     count = 1
-    for size in (*_sizes(image), image.shape[-1]):
+    for size in (*_sizes(image), size_of(image, -1)):
         count = count * size
     axes = [-3, -2, -1]
     mean = execute("Mean", values, axis=axes, keepdims=True)
@@ -235,6 +241,9 @@ def encode_png(image, compression=-1, name=None):
     """The contents of a PNG file; those of several for a batch."""
     image = convert_to_tensor(image)
     if image.shape.rank == 3:
+        return execute("EncodePng", image, compression=compression)
+    if image.shape.rank is None:
+        image = with_rank(image, 3, 3)  # how many files there are must be known
         return execute("EncodePng", image, compression=compression)
     flat = execute("Reshape", image, [-1, *image.shape.as_list()[-3:]])
     parts = execute("Unpack", flat, num=flat.shape[0], axis=0)
@@ -339,6 +348,9 @@ def central_crop(image, central_fraction):
 def resize_with_crop_or_pad(image, target_height, target_width):
     """The middle of the image, cut or with a border of zeros."""
     image = _image(image)
+    for target, what in ((target_height, "height"), (target_width, "width")):
+        if not hasattr(target, "dtype") and target <= 0:
+            raise ValueError(f"target_{what} must be > 0.")
     height, width = _sizes(image)
     larger = (lambda a, b: execute("Maximum", a, b)) if _tensors(height, width, target_height) else max
     smaller = (lambda a, b: execute("Minimum", a, b)) if _tensors(height, width, target_height) else min

@@ -7,12 +7,12 @@ import operator
 import numpy as np
 
 from tandem import _core
-from tandem._core import convert_to_tensor, execute
+from tandem._core import convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.errors import InvalidArgumentError
-from tandem.ops.check import require_padding, with_rank
+from tandem.ops.check import outer_sizes, require_padding, size_of, with_rank, with_sizes
 from tandem.ops.image import _image, convert_image_dtype
-from tandem.ops.sizes import as_int32, clipped_int32, made_on_host, places_of
+from tandem.ops.sizes import as_int32, clipped_int32, made_on_host, of_pieces
 
 
 def total_variation(images, name=None):
@@ -73,7 +73,7 @@ def _smooth(x, kernel):
 
     shape = execute("Shape", x)
     flat = execute("Reshape", x, execute("ConcatV2", [[-1], shape[-3:]], axis=0))
-    kernels = execute("Tile", kernel, [1, 1, x.shape[-1], 1])
+    kernels = execute("Tile", kernel, convert_sizes([1, 1, size_of(x, -1), 1]))
     y = depthwise_conv2d(flat, kernels, [1, 1, 1, 1], "VALID")
     return execute("Reshape", y, execute("ConcatV2", [shape[:-3], execute("Shape", y)[1:]], axis=0))
 
@@ -121,12 +121,11 @@ def ssim_multiscale(
     parts = []
     for scale in range(len(power_factors)):
         if scale:
-            flat = [execute("Reshape", v, [-1, *v.shape.as_list()[-3:]]) for v in (x, y)]
-            odd = [[0, 0], [0, x.shape[-3] % 2], [0, x.shape[-2] % 2], [0, 0]]
-            flat = [execute("MirrorPad", v, odd, mode="SYMMETRIC") for v in flat]
+            sizes = [size_of(x, axis) for axis in (-3, -2, -1)]
+            odd = convert_sizes([[0, 0], [0, sizes[0] % 2], [0, sizes[1] % 2], [0, 0]])
+            flat = [execute("MirrorPad", with_sizes(v, [-1], sizes), odd, mode="SYMMETRIC") for v in (x, y)]
             pooled = [avg_pool2d(v, 2, 2, "VALID") for v in flat]
-            outer = img1.shape[:-3] if hasattr(img1, "shape") else []
-            x, y = (execute("Reshape", v, [*outer, *v.shape.as_list()[1:]]) for v in pooled)
+            x, y = (with_sizes(v, outer_sizes(x, 3), [size_of(v, axis) for axis in (1, 2, 3)]) for v in pooled)
         similar, contrast = _ssim_parts(x, y, peak, filter_size, filter_sigma, k1, k2)
         last = scale == len(power_factors) - 1
         parts.append(execute("Relu", execute("Mean", similar if last else contrast, axis=[-3, -2])))
@@ -146,27 +145,32 @@ def _of_four(values, what):
 
 def extract_patches(images, sizes, strides, rates, padding, name=None):
     """Patches of images, each laid out along the last dimension."""
-    images = _image(images, (4,))
+    images = with_rank(_image(images, (4,)), 4, 4)
     require_padding(padding)
     sizes, strides, rates = _of_four(sizes, "sizes"), _of_four(strides, "strides"), _of_four(rates, "rates")
-    places, paddings = [], [[0, 0]]
+    counts, places, paddings = [], [], [[0, 0]]
     for axis in (1, 2):
-        size, stride, rate, there = sizes[axis], strides[axis], rates[axis], images.shape[axis]
+        size, stride, rate, there = sizes[axis], strides[axis], rates[axis], size_of(images, axis)
         reach = (size - 1) * rate + 1
         if padding == "SAME":
             count = -(-there // stride)
-            missing = max((count - 1) * stride + reach - there, 0)
+            missing = _not_negative((count - 1) * stride + reach - there)
             paddings.append([missing // 2, missing - missing // 2])
         else:
-            count = max(-(-(there - reach + 1) // stride), 0)
+            count = _not_negative(-(-(there - reach + 1) // stride))
             paddings.append([0, 0])
-        places.append(places_of(count, stride, size, rate))
-    padded = execute("Pad", images, [*paddings, [0, 0]]) if padding == "SAME" else images
-    rows = execute("GatherV2", padded, places[0].reshape(-1), axis=1)
-    both = execute("GatherV2", rows, places[1].reshape(-1), axis=2)
-    (out_h, h), (out_w, w), channels = places[0].shape, places[1].shape, images.shape[3]
-    grid = execute("Reshape", both, [-1, out_h, h, out_w, w, channels])
-    return execute("Reshape", execute("Transpose", grid, perm=[0, 1, 3, 2, 4, 5]), [-1, out_h, out_w, h * w * channels])
+        counts.append(count)
+        places.append(execute("Reshape", of_pieces(count, stride, size, rate), [-1]))
+    padded = execute("Pad", images, convert_sizes([*paddings, [0, 0]])) if padding == "SAME" else images
+    both = execute("GatherV2", execute("GatherV2", padded, places[0], axis=1), places[1], axis=2)
+    (out_h, out_w), h, w, channels = counts, sizes[1], sizes[2], size_of(images, 3)
+    grid = execute("Reshape", both, convert_sizes([-1, out_h, h, out_w, w, channels]))
+    grid = execute("Transpose", grid, perm=[0, 1, 3, 2, 4, 5])
+    return execute("Reshape", grid, convert_sizes([-1, out_h, out_w, h * w * channels]))
+
+
+def _not_negative(number):
+    return execute("Maximum", number, 0) if isinstance(number, _core.Tensor) else max(number, 0)
 
 
 @made_on_host
@@ -179,28 +183,28 @@ def extract_glimpse(input, size, offsets, centered=True, normalized=True, noise=
     height, width = _core.to_ints(as_int32(size))
     if height < 0 or width < 0:
         raise InvalidArgumentError(None, None, f"extract_glimpse: size must be non-negative, got [{height}, {width}].")
-    starts = []
-    for axis, (window, there) in enumerate(((height, x.shape[1]), (width, x.shape[2]))):
-        at = offsets[:, axis]
+    starts, there = [], [size_of(x, axis) for axis in (1, 2)]
+    for axis, (window, size) in enumerate(zip((height, width), there)):
+        at, size = offsets[:, axis], execute("Cast", size, dtype=float32)
         if normalized:
-            at = at * float(there)
+            at = at * size
         if centered:
-            at = at / 2.0 + there / 2.0 if normalized else at + there / 2.0
+            at = at / 2.0 + size / 2.0 if normalized else at + size / 2.0
             at = at - window / 2.0
         starts.append(execute("Cast", at, dtype=int32))
     rows = starts[0][:, None] + np.arange(height, dtype=np.int32)[None, :]
     columns = starts[1][:, None] + np.arange(width, dtype=np.int32)[None, :]
     inside = execute(
         "LogicalAnd",
-        execute("LogicalAnd", rows >= 0, rows < x.shape[1])[:, :, None],
-        execute("LogicalAnd", columns >= 0, columns < x.shape[2])[:, None, :],
+        execute("LogicalAnd", rows >= 0, rows < there[0])[:, :, None],
+        execute("LogicalAnd", columns >= 0, columns < there[1])[:, None, :],
     )
     clip = lambda v, n: execute("ClipByValue", v, 0, n - 1)  # noqa: E731
-    picked = execute("GatherV2", x, clip(rows, x.shape[1]), axis=1, batch_dims=1)
+    picked = execute("GatherV2", x, clip(rows, there[0]), axis=1, batch_dims=1)
     picked = execute("Transpose", picked, perm=[0, 2, 1, 3])
-    picked = execute("GatherV2", picked, clip(columns, x.shape[2]), axis=1, batch_dims=1)
+    picked = execute("GatherV2", picked, clip(columns, there[1]), axis=1, batch_dims=1)
     picked = execute("Transpose", picked, perm=[0, 2, 1, 3])
-    shape = picked.shape.as_list()
+    shape = picked.shape.as_list() if picked.shape.is_fully_defined() else execute("Shape", picked)
     outside = {
         "uniform": lambda: random.uniform(shape),
         "gaussian": lambda: random.normal(shape),

@@ -145,11 +145,12 @@ def _crop(value, size, seed, stateless):
     if not _core.static_value(fits):  # not known, or known to be wrong
         check.Assert(fits, ["Need value.shape >= size, got ", shape, size], summarize=1000)
     limit = shape - size + 1
+    rank = [value.shape.rank] if value.shape.rank is not None else execute("Shape", size)
     # TensorFlow draws one large number for each axis and takes remainders.
     draw = (
-        random.stateless_uniform([value.shape.rank], seed, 0, 2**31 - 1, dtype=int32)
+        random.stateless_uniform(rank, seed, 0, 2**31 - 1, dtype=int32)
         if stateless
-        else random.uniform([value.shape.rank], 0, 2**31 - 1, dtype=int32, seed=seed)
+        else random.uniform(rank, 0, 2**31 - 1, dtype=int32, seed=seed)
     )
     return execute("Slice", value, execute("FloorMod", draw, limit), size)
 

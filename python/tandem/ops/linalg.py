@@ -4,6 +4,7 @@ import math
 
 from tandem._core import convert_to_tensor, execute
 from tandem.ops import check
+from tandem.ops.control_flow import while_loop
 from tandem.ops.math import _band, matmul, matrix_transpose, norm
 
 
@@ -41,8 +42,14 @@ def expm(input, name=None):
     if a.shape.rank is not None and a.shape.rank < 2:
         raise ValueError(f"Argument `input` must have rank at least 2, got shape {a.shape}.")
     size = execute("Max", execute("Sum", execute("ComplexAbs" if a.dtype.is_complex else "Abs", a), axis=[-2]))
-    squarings = max(0, math.ceil(math.log2(max(float(size), 1e-30) / _PADE_RADIUS)))
-    a = a * convert_to_tensor(0.5**squarings, a.dtype)
+    if size._symbolic:
+        halvings = execute("Log", execute("Maximum", execute("Cast", size, dtype="float64"), 1e-30) / _PADE_RADIUS) / math.log(2.0)
+        # Of what is not finite no power is; a number of turns it is not either.
+        squarings = execute("Cast", execute("ClipByValue", execute("Ceil", halvings), 0.0, 1024.0), dtype="int32")
+        a = a * execute("Cast", execute("Pow", 0.5, execute("Cast", squarings, dtype="float64")), dtype=a.dtype)
+    else:
+        squarings = max(0, math.ceil(math.log2(max(float(size), 1e-30) / _PADE_RADIUS)))
+        a = a * convert_to_tensor(0.5**squarings, a.dtype)
     eye = _identity_like(a)
     c = [convert_to_tensor(float(v), a.dtype) for v in _PADE]
     a2 = matmul(a, a)
@@ -52,6 +59,8 @@ def expm(input, name=None):
     even = matmul(a6, c[12] * a6 + c[10] * a4 + c[8] * a2) + c[6] * a6 + c[4] * a4 + c[2] * a2 + c[0] * eye
     odd = matmul(a, odd)
     result = execute("MatrixSolve", even - odd, even + odd)
+    if size._symbolic:
+        return while_loop(lambda i, _: i < squarings, lambda i, x: (i + 1, matmul(x, x)), [0, result])[1]
     for _ in range(squarings):
         result = matmul(result, result)
     return result
@@ -140,6 +149,8 @@ def _three(diagonals, form, size=None):
         raise ValueError(f"Expected diagonals_format to be 'matrix', 'sequence' or 'compact', got {form}")
     n = main.shape[-1]
     zero = execute("ZerosLike", main[..., :1])
+    if n is None:
+        raise ValueError(f"The size of the diagonals must be known while the function is traced, got shape {main.shape}.")
     if upper.shape[-1] == n - 1:
         upper = execute("ConcatV2", [upper, zero], axis=-1)
     if lower.shape[-1] == n - 1:
@@ -164,13 +175,13 @@ def tridiagonal_solve(
     """Solves systems of matrices with three diagonals, with pivoting."""
     upper, main, lower = _three(diagonals, diagonals_format)
     rhs = convert_to_tensor(rhs)
-    vector = rhs.shape.rank == main.shape.rank
+    vector = rhs.shape.rank is not None and rhs.shape.rank == main.shape.rank
     if vector:
         rhs = rhs[..., None]
     elif transpose_rhs:
         rhs = matrix_transpose(rhs, conjugate=conjugate_rhs)
     matrix = execute("MatrixDiagV3", main)
-    if main.shape[-1] > 1:
+    if main.shape[-1] is None or main.shape[-1] > 1:
         matrix = matrix + execute("MatrixDiagV3", upper[..., :-1], lower=1, upper=1) + execute("MatrixDiagV3", lower[..., 1:], lower=-1, upper=-1)
     solved = execute("MatrixSolve", matrix, rhs)
     return solved[..., 0] if vector else solved

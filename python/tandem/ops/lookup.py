@@ -100,6 +100,9 @@ class Table(AutoTrackable):
         self._name = name
         self._table = _core.functions.make_table(self._stored_key, self._value_dtype)
         _tables[self._table] = self
+        graph = _core.current_graph()
+        if graph is not None:  # made while a function is traced, it lives as long as what was traced
+            graph.tables.append(self)
         weakref.finalize(self, _core.functions.drop_table, self._table)
 
     key_dtype = property(lambda self: self._key_dtype)

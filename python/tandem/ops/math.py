@@ -9,7 +9,7 @@ from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute, op
 from tandem.framework.dtypes import int32, int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.indexed_slices import IndexedSlices
-from tandem.ops.check import axis_of
+from tandem.ops.check import axis_of, outer_sizes, size_of, with_rank, with_sizes
 
 _Cast, _MatMul, _Sum, _Sqrt = op("Cast"), op("MatMul"), op("Sum"), op("Sqrt")
 _Moments, _Maximum = op("Moments"), op("Maximum")
@@ -93,7 +93,12 @@ def einsum(equation, *inputs, **kwargs):
         inputs = inputs[0]
     tensors = [x for x in inputs if isinstance(x, _core.Tensor)]
     dtype = tensors[0].dtype if tensors else None
-    return _core.functions.einsum(equation, [convert_to_tensor(x, None, dtype) for x in inputs])
+    tensors = [convert_to_tensor(x, None, dtype) for x in inputs]
+    if any(x.shape.rank is None for x in tensors) and isinstance(equation, str) and "." not in equation:
+        labels = equation.replace(" ", "").partition("->")[0].split(",")
+        if len(labels) == len(tensors):  # the equation says what ranks they have
+            tensors = [with_rank(x, len(names), len(names)) for x, names in zip(tensors, labels)]
+    return _core.functions.einsum(equation, tensors)
 
 
 def tensordot(a, b, axes, name=None):
@@ -192,7 +197,11 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
     """Swaps the last two dimensions."""
     a = convert_to_tensor(a)
     rank = a.shape.rank
-    if rank is None or rank < 2:
+    if rank is None:
+        outer, (rows, columns) = outer_sizes(a, 2), (size_of(a, -2), size_of(a, -1))
+        turned = execute("Transpose", with_sizes(a, [-1], [rows, columns]), perm=[0, 2, 1], conjugate=conjugate)
+        return with_sizes(turned, outer, [columns, rows])
+    if rank < 2:
         raise ValueError(
             f"Argument `a` should be a (batch) matrix with rank >= 2. Received `a` = {a} with shape: "
             f"{a.shape}"

@@ -3,6 +3,7 @@
 import collections
 import math
 
+from tandem import _core
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.errors import InvalidArgumentError
@@ -21,7 +22,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
 def scalar_mul(scalar, x, name=None):
     """A tensor or slices of one, multiplied by a number."""
     scalar = convert_to_tensor(scalar, x.dtype if hasattr(x, "dtype") else None)
-    if scalar.shape.rank not in (None, 0):
+    if scalar.shape.rank != 0:
         raise ValueError(f"The input scalar must be a 0-D value. Received shape {scalar.shape}.")
     if isinstance(x, IndexedSlices):
         return IndexedSlices(scalar * x.values, x.indices, x.dense_shape)

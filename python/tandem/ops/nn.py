@@ -4,7 +4,7 @@ from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32
 from tandem.ops import array, random
-from tandem.ops.check import axis_of, require_padding
+from tandem.ops.check import axis_of, require_padding, with_rank
 
 _f = _core.functions
 _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
@@ -27,10 +27,21 @@ def _padding(padding):
     return "EXPLICIT", [int(v) for pair in padding for v in pair]
 
 
-def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
-    """A convolution over one, two or three spatial dimensions."""
+def _matched(input, filters, rank=None):
+    """Tensors of one dtype, and of one rank where that of one of them is known."""
     input = convert_to_tensor(input)
     filters = convert_to_tensor(filters, input.dtype)
+    rank = rank or (input.shape.rank if filters.shape.rank is None else filters.shape.rank)
+    if rank is None:
+        raise ValueError("The rank of the input or of the filters of a convolution must be known.")
+    if input.shape.rank is None:
+        input = with_rank(input, rank, rank)
+    return input, filters if filters.shape.rank is not None else with_rank(filters, rank, rank)
+
+
+def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
+    """A convolution over one, two or three spatial dimensions."""
+    input, filters = _matched(input, filters)
     return _f.convolution(
         input, filters, _ones(strides), *_padding(padding), _rank(filters.shape.rank - 2, data_format),
         _ones(dilations),
@@ -39,25 +50,24 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
 
 def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None):
     """A convolution over one spatial dimension."""
-    return convolution(input, filters, stride, padding, data_format, dilations)
+    return convolution(*_matched(input, filters, 3), stride, padding, data_format, dilations)
 
 
 def conv2d(input, filters, strides, padding, data_format="NHWC", dilations=None, name=None):
     """A convolution over two spatial dimensions."""
-    return convolution(input, filters, strides, padding, data_format, dilations)
+    return convolution(*_matched(input, filters, 4), strides, padding, data_format, dilations)
 
 
 def conv3d(input, filters, strides, padding, data_format="NDHWC", dilations=None, name=None):
     """A convolution over three spatial dimensions."""
-    return convolution(input, filters, strides, padding, data_format, dilations)
+    return convolution(*_matched(input, filters, 5), strides, padding, data_format, dilations)
 
 
 def conv_transpose(
     input, filters, output_shape, strides, padding="SAME", data_format=None, dilations=None, name=None
 ):
     """A transposed convolution: the gradient of a convolution with respect to its input."""
-    input = convert_to_tensor(input)
-    filters = convert_to_tensor(filters, input.dtype)
+    input, filters = _matched(input, filters)
     if filters.shape.rank == 3:
         return _conv1d_transpose(input, filters, output_shape, strides, padding, data_format or "NWC", dilations)
     return _f.conv_transpose(
@@ -91,21 +101,21 @@ def conv1d_transpose(
     input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None
 ):
     """A transposed convolution over one spatial dimension."""
-    return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
+    return conv_transpose(*_matched(input, filters, 3), output_shape, strides, padding, data_format, dilations)
 
 
 def conv2d_transpose(
     input, filters, output_shape, strides, padding="SAME", data_format="NHWC", dilations=None, name=None
 ):
     """A transposed convolution over two spatial dimensions."""
-    return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
+    return conv_transpose(*_matched(input, filters, 4), output_shape, strides, padding, data_format, dilations)
 
 
 def conv3d_transpose(
     input, filters, output_shape, strides, padding="SAME", data_format="NDHWC", dilations=None, name=None
 ):
     """A transposed convolution over three spatial dimensions."""
-    return conv_transpose(input, filters, output_shape, strides, padding, data_format, dilations)
+    return conv_transpose(*_matched(input, filters, 5), output_shape, strides, padding, data_format, dilations)
 
 
 def depthwise_conv2d(input, filter, strides, padding, data_format=None, dilations=None, name=None):
@@ -126,8 +136,12 @@ def separable_conv2d(
     return _f.separable_conv2d(input, *filters, strides, *_padding(padding), data_format or "NHWC", _ones(dilations))
 
 
-def _pool(function, input, ksize, strides, padding, data_format):
+def _pool(function, input, ksize, strides, padding, data_format, rank=None):
     input = convert_to_tensor(input)
+    if input.shape.rank is None:
+        if rank is None:
+            raise ValueError("The rank of the input of a pooling must be known.")
+        input = with_rank(input, rank, rank)
     return function(
         input, ksize, ksize if strides is None else strides, *_padding(padding),
         _rank(input.shape.rank - 2, data_format),
@@ -141,17 +155,17 @@ def max_pool(input, ksize, strides, padding, data_format=None, name=None):
 
 def max_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
     """Maximum over windows of one spatial dimension."""
-    return _pool(_f.max_pool, input, ksize, strides, padding, data_format)
+    return _pool(_f.max_pool, input, ksize, strides, padding, data_format, 3)
 
 
 def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
     """Maximum over windows of two spatial dimensions."""
-    return _pool(_f.max_pool, input, ksize, strides, padding, data_format)
+    return _pool(_f.max_pool, input, ksize, strides, padding, data_format, 4)
 
 
 def max_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """Maximum over windows of three spatial dimensions."""
-    return _pool(_f.max_pool, input, ksize, strides, padding, data_format)
+    return _pool(_f.max_pool, input, ksize, strides, padding, data_format, 5)
 
 
 def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
@@ -161,17 +175,17 @@ def avg_pool(input, ksize, strides, padding, data_format=None, name=None):
 
 def avg_pool1d(input, ksize, strides, padding, data_format="NWC", name=None):
     """Average over windows of one spatial dimension."""
-    return _pool(_f.avg_pool, input, ksize, strides, padding, data_format)
+    return _pool(_f.avg_pool, input, ksize, strides, padding, data_format, 3)
 
 
 def avg_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):
     """Average over windows of two spatial dimensions."""
-    return _pool(_f.avg_pool, input, ksize, strides, padding, data_format)
+    return _pool(_f.avg_pool, input, ksize, strides, padding, data_format, 4)
 
 
 def avg_pool3d(input, ksize, strides, padding, data_format="NDHWC", name=None):
     """Average over windows of three spatial dimensions."""
-    return _pool(_f.avg_pool, input, ksize, strides, padding, data_format)
+    return _pool(_f.avg_pool, input, ksize, strides, padding, data_format, 5)
 
 
 def pool(

@@ -5,8 +5,8 @@ import operator
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
-from tandem.framework.dtypes import int32, int64
-from tandem.ops.check import axis_of, with_rank
+from tandem.framework.dtypes import float32, int32, int64
+from tandem.ops.check import axis_of, size_of, with_rank
 from tandem.ops.math import lowest
 from tandem.ops.nn import batch_normalization, conv2d, conv2d_transpose
 from tandem.ops.sizes import as_int32
@@ -194,14 +194,14 @@ def collapse_repeated(labels, seq_length, name=None):
 
     labels = with_rank(labels, 2, 2)
     lengths = as_int32(seq_length, "seq_length")
-    longest = labels.shape[1]
+    longest = size_of(labels, 1)
     changed = execute("ConcatV2", [execute("OnesLike", labels[:, :1]) > 0, labels[:, 1:] != labels[:, :-1]], axis=1)
     keep = execute("LogicalAnd", changed, sequence_mask(lengths, longest))
     counts = execute("Sum", execute("Cast", keep, dtype=int32), axis=[1])
     flat = execute("GatherNd", labels, execute("Where", keep))
     places = execute("Where", sequence_mask(counts, longest))
     out = execute("ScatterNd", execute("Cast", places, dtype=int32), flat, execute("Shape", labels))
-    return out[:, : execute("Max", counts)], counts
+    return out[:, : execute("Maximum", execute("Max", counts), 0)], counts
 
 
 def _morph(value, filters, strides, padding, dilations, sign):

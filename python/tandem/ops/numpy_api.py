@@ -15,7 +15,7 @@ from tandem.framework.dtypes import (  # noqa: F401  (public names)
     uint64,
 )  # fmt: skip
 from tandem.ops import array as _array, math as _math
-from tandem.ops.check import axis_of
+from tandem.ops.check import axis_of, size_of
 from tandem.ops.sizes import made_on_host
 
 newaxis, pi, e, inf = None, _np.pi, _np.e, _np.inf
@@ -247,16 +247,21 @@ def identity(n, dtype=float):
 
 
 def shape(a):
-    return tuple(asarray(a).shape.as_list())
+    known = asarray(a).shape
+    return known if known.rank is None else tuple(known.as_list())
 
 
 def ndim(a):
-    return asarray(a).shape.rank
+    a = asarray(a)
+    return execute("Rank", a) if a.shape.rank is None else a.shape.rank
 
 
 def size(x, axis=None):
     x = asarray(x)
-    return x.shape.num_elements() if axis is None else x.shape[axis]
+    if axis is not None:
+        return size_of(x, axis)
+    known = x.shape.num_elements()
+    return execute("Size", x) if known is None else known
 
 
 def reshape(a, newshape, order="C"):
@@ -319,12 +324,14 @@ def broadcast_to(array, shape):  # noqa: A002
 
 def concatenate(arys, axis=0):
     """Arrays one after the other."""
-    arys = _promoted(*arys)
+    arys = _promoted(*(arys if isinstance(arys, (list, tuple)) else [arys]))
     return execute("ConcatV2", arys, axis=axis) if len(arys) > 1 else arys[0]
 
 
 def stack(arrays, axis=0):
-    """Arrays along a new dimension."""
+    """Arrays along a new dimension. One tensor is taken for its rows."""
+    if isinstance(arrays, ndarray):
+        return arrays if axis == 0 else moveaxis(arrays, 0, axis)
     return execute("Pack", _promoted(*arrays), axis=axis)
 
 
@@ -356,10 +363,25 @@ def split(ary, indices_or_sections, axis=0):
 
 def tile(a, reps):
     """An array repeated."""
-    a, reps = asarray(a), list(_np.atleast_1d(reps))
+    a = asarray(a)
+    if isinstance(reps, ndarray) and reps._symbolic:
+        return _tile_by(a, reps)
+    reps = list(_np.atleast_1d(reps))
+    if not a.shape.is_fully_defined():
+        return _tile_by(a, convert_to_tensor([int(r) for r in reps], int32))
     rank = builtins.max(a.shape.rank, len(reps))
     a = execute("Reshape", a, [1] * (rank - a.shape.rank) + a.shape.as_list())
     return execute("Tile", a, [1] * (rank - len(reps)) + [int(r) for r in reps])
+
+
+def _tile_by(a, reps):
+    """Of sizes, or by numbers, that are not known yet. The shorter ones begin with ones."""
+    sizes, reps = execute("Shape", a), execute("Reshape", reps, [-1])
+    reps = execute("Cast", reps, dtype=int32) if reps.dtype is not int64 else reps
+    more = execute("Size", reps) - execute("Size", sizes)
+    ones = lambda count, dtype: execute("Fill", execute("Maximum", [count], 0), convert_to_tensor(1, dtype))  # noqa: E731
+    a = execute("Reshape", a, execute("ConcatV2", [ones(more, sizes.dtype), sizes], axis=0))
+    return execute("Tile", a, execute("ConcatV2", [ones(-more, reps.dtype), reps], axis=0))
 
 
 def repeat(a, repeats, axis=None):

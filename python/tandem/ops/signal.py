@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32
-from tandem.ops.check import axis_of, with_rank
+from tandem.ops.check import axis_of, outer_sizes, size_of, with_rank, with_sizes
 from tandem.ops.math import matmul
-from tandem.ops.sizes import as_int32, made_on_host, places_of
+from tandem.ops.sizes import as_int32, made_on_host, of_pieces, places_of
 
 
 def _lengths(x, fft_length, dims):
@@ -121,22 +121,34 @@ irfftnd = _many("irfftnd", "Real numbers from half of their Fourier transform,",
 
 def _axes(x, axes):
     if axes is None:
+        if x.shape.rank is None:
+            raise ValueError("The rank of the input must be known where no axes are given.")
         return list(range(x.shape.rank))
     return [axis_of(a, x) for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
 
 
-def fftshift(x, axes=None, name=None):
-    """Moves frequency zero to the middle."""
+def _shifted(x, axes, by):
+    """Rolled along axes, each as far as `by` says of its size."""
     x = convert_to_tensor(x)
     axes = _axes(x, axes)
-    return execute("Roll", x, shift=[x.shape[a] // 2 for a in axes], axis=axes)
+    shifts = [by(size_of(x, a)) for a in axes]
+    if not any(hasattr(s, "dtype") for s in shifts):
+        return execute("Roll", x, shift=shifts, axis=axes)
+    for axis, shift in zip(axes, shifts):
+        before = (slice(None),) * axis
+        start = execute("FloorMod", -shift, execute("Maximum", size_of(x, axis), 1))
+        x = execute("ConcatV2", [x[(*before, slice(start, None))], x[(*before, slice(None, start))]], axis=axis)
+    return x
+
+
+def fftshift(x, axes=None, name=None):
+    """Moves frequency zero to the middle."""
+    return _shifted(x, axes, lambda size: size // 2)
 
 
 def ifftshift(x, axes=None, name=None):
     """Undoes fftshift."""
-    x = convert_to_tensor(x)
-    axes = _axes(x, axes)
-    return execute("Roll", x, shift=[-(x.shape[a] // 2) for a in axes], axis=axes)
+    return _shifted(x, axes, lambda size: -(size // 2))
 
 
 # ---- Windows
@@ -195,10 +207,18 @@ def vorbis_window(window_length, dtype=float32, name=None):
 def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
     """Overlapping pieces of a signal, in a new dimension."""
     signal = with_rank(signal, 1)
+    if signal.shape.rank is None:
+        if axis != -1:
+            raise ValueError(f"The rank of the signal must be known for axis {axis}.")
+        rows = with_sizes(signal, [-1], [size_of(signal, -1)])
+        pieces = frame(rows, frame_length, frame_step, pad_end, pad_value)
+        return with_sizes(pieces, outer_sizes(signal, 1), [size_of(pieces, 1), int(frame_length)])
     axis = axis_of(axis, signal)
-    length, step, size = int(frame_length), int(frame_step), signal.shape[axis]
+    length, step, size = int(frame_length), int(frame_step), size_of(signal, axis)
     if length < 0 or step < 1:
         raise ValueError(f"frame_length must not be negative and frame_step be positive, got {length} and {step}.")
+    if hasattr(size, "dtype"):
+        return _frame_of_any(signal, size, length, step, pad_value if pad_end else None, axis)
     if pad_end:
         count = -(-size // step)
         missing = max(0, length + step * (count - 1) - size)
@@ -209,19 +229,30 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     return execute("GatherV2", signal, places_of(count, step, length), axis=axis)
 
 
+def _frame_of_any(signal, size, length, step, pad_value, axis):
+    """Of a size that is known when the function runs."""
+    if pad_value is None:
+        count = execute("Maximum", 1 + (size - length) // step, 0)
+    else:
+        count = -(-size // step)
+        missing = execute("Maximum", length + step * (count - 1) - size, 0)
+        paddings = [[0, 0]] * axis + [[0, missing]] + [[0, 0]] * (signal.shape.rank - axis - 1)
+        signal = execute("PadV2", signal, convert_sizes(paddings), convert_to_tensor(pad_value, signal.dtype))
+    return execute("GatherV2", signal, of_pieces(count, step, length), axis=axis)
+
+
 def overlap_and_add(signal, frame_step, name=None):
     """The sum of frames, each a step later than the one before."""
     signal = with_rank(signal, 2)
     step = int(frame_step)
     if step < 1:
         raise ValueError(f"frame_step must be positive, got {step}.")
-    frames, length = signal.shape[-2], signal.shape[-1]
+    frames, length = size_of(signal, -2), size_of(signal, -1)
     total = step * (frames - 1) + length
-    places = places_of(frames, step, length).reshape(-1)
-    outer = signal.shape.as_list()[:-2]
-    flat = execute("Reshape", signal, [-1, frames * length])
+    places = execute("Reshape", of_pieces(frames, step, length), [-1])
+    flat = with_sizes(signal, [-1], [frames * length])
     sums = execute("UnsortedSegmentSum", execute("Transpose", flat, perm=[1, 0]), places, total)
-    return execute("Reshape", execute("Transpose", sums, perm=[1, 0]), [*outer, total])
+    return with_sizes(execute("Transpose", sums, perm=[1, 0]), outer_sizes(signal, 2), [total])
 
 
 def _enclosing_power_of_two(value):
@@ -246,7 +277,7 @@ def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=han
     size = _enclosing_power_of_two(length) if fft_length is None else int(fft_length)
     pieces = irfft(stfts, [size])[..., :length]
     if size < length:
-        pieces = execute("Pad", pieces, [[0, 0]] * (pieces.shape.rank - 1) + [[0, length - size]])
+        pieces = _fit_last(pieces, length)
     if window_fn is not None:
         pieces = pieces * window_fn(length, dtype=pieces.dtype)
     return overlap_and_add(pieces, frame_step)
@@ -286,33 +317,38 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
         raise ValueError(f"n should be a positive integer or None, got {n}.")
     if n is not None:
         x = _fit_last(x, int(n))
-    size = x.shape[-1]
-    if size == 0:
+    size = size_of(x, -1)
+    if not hasattr(size, "dtype") and size == 0:
         return execute("Identity", x)
-    if type == 1 and size == 1:
+    if type == 1 and not hasattr(size, "dtype") and size == 1:
         raise ValueError("Type-I DCT requires dimension greater than one.")
-    k, m = np.arange(size)[:, None], np.arange(size)[None, :]  # position, frequency
-    if type == 1:
-        weights = np.where((k == 0) | (k == size - 1), 1.0, 2.0)
-        matrix = weights * np.cos(np.pi * k * m / max(size - 1, 1))
-        if norm == "ortho":
-            raise ValueError("Type-I DCT does not support normalization")
-    elif type == 2:
-        matrix = 2 * np.cos(np.pi * (2 * k + 1) * m / (2 * size))
-        if norm == "ortho":
-            matrix = matrix * np.sqrt(0.5 / size) * np.where(m == 0, np.sqrt(0.5), 1.0)
-    elif type == 3:
-        if norm == "ortho":
-            matrix = np.sqrt(2 / size) * np.where(k == 0, np.sqrt(0.5), 1.0) * np.cos(np.pi * k * (2 * m + 1) / (2 * size))
-        else:
-            matrix = np.where(k == 0, 1.0, 2.0) * np.cos(np.pi * k * (2 * m + 1) / (2 * size))
-    elif type == 4:
-        matrix = 2 * np.cos(np.pi * (2 * k + 1) * (2 * m + 1) / (4 * size))
-        if norm == "ortho":
-            matrix = matrix * np.sqrt(0.5 / size)
-    else:
+    if type == 1 and norm == "ortho":
+        raise ValueError("Type-I DCT does not support normalization")
+    if type not in (1, 2, 3, 4):
         raise ValueError(f"Types I, II, III and IV (I)DCT are supported, got {type}.")
-    return _last_product(x, matrix)
+    return _last_product(x, _cosines(size, type, norm == "ortho"))
+
+
+def _cosines(size, type, ortho):
+    """The matrix of a transform, made by NumPy or, of a size that is known when the function runs, by ops."""
+    if hasattr(size, "dtype"):
+        size = execute("Cast", size, dtype="float64")
+        places = execute("Range", *(convert_to_tensor(v, "float64") for v in (0.0, size, 1.0)))
+        cos, root = (functools.partial(execute, op) for op in ("Cos", "Sqrt"))
+        pick = lambda where, a, b: execute("SelectV2", where, *(convert_to_tensor(v, "float64") for v in (a, b)))  # noqa: E731
+    else:
+        places, cos, root, pick = np.arange(size), np.cos, np.sqrt, np.where
+    k, m = places[:, None], places[None, :]  # position, frequency
+    if type == 1:
+        return pick((k == 0) | (k == size - 1), 1.0, 2.0) * cos(np.pi * k * m / (size - 1))
+    if type == 2:
+        matrix = 2 * cos(np.pi * (2 * k + 1) * m / (2 * size))
+        return matrix * root(0.5 / size) * pick(m == 0, math.sqrt(0.5), 1.0) if ortho else matrix
+    if type == 3:
+        matrix = cos(np.pi * k * (2 * m + 1) / (2 * size))
+        return root(2 / size) * pick(k == 0, math.sqrt(0.5), 1.0) * matrix if ortho else pick(k == 0, 1.0, 2.0) * matrix
+    matrix = 2 * cos(np.pi * (2 * k + 1) * (2 * m + 1) / (4 * size))
+    return matrix * root(0.5 / size) if ortho else matrix
 
 
 def idct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
@@ -321,16 +357,27 @@ def idct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
 
 
 def _last_product(x, matrix):
-    flat = execute("Reshape", x, [-1, x.shape[-1]])
-    product = matmul(flat, convert_to_tensor(matrix, x.dtype))
-    return execute("Reshape", product, [*x.shape.as_list()[:-1], matrix.shape[1]])
+    size = size_of(x, -1)
+    matrix = execute("Cast", matrix, dtype=x.dtype) if hasattr(size, "dtype") else convert_to_tensor(matrix, x.dtype)
+    return with_sizes(matmul(with_sizes(x, [-1], [size]), matrix), outer_sizes(x, 1), [size])
+
+
+def _last_size(x):
+    """The last dimension's, of which matrices are made."""
+    size = x.shape[-1] if x.shape.rank is not None else None
+    if size is None:
+        raise ValueError(f"The size of the last dimension must be known while the function is traced, got shape {x.shape}.")
+    return size
 
 
 def _fit_last(x, n):
-    there = x.shape[-1]
-    if n <= there:
-        return x[..., :n]
-    return execute("Pad", x, [[0, 0]] * (x.shape.rank - 1) + [[0, n - there]])
+    """Cut or filled with zeros to a length."""
+    x = x[..., :n]
+    there = size_of(x, -1)
+    if not hasattr(there, "dtype") and x.shape.rank is not None:
+        return execute("Pad", x, [[0, 0]] * (x.shape.rank - 1) + [[0, n - there]]) if n > there else x
+    flat = execute("Pad", with_sizes(x, [-1], [there]), convert_sizes([[0, 0], [0, n - there]]))
+    return with_sizes(flat, outer_sizes(x, 1), [n])
 
 
 def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=None, name=None):
@@ -356,7 +403,7 @@ def inverse_mdct(mdcts, window_fn=vorbis_window, norm=None, name=None):
     """The signal from the modified cosine transforms of its pieces."""
     _check_norm(norm)
     mdcts = with_rank(mdcts, 1)
-    half = mdcts.shape[-1]
+    half = _last_size(mdcts)
     if half == 0:
         raise ValueError(f"mdcts must not be empty in its last dimension, got shape {mdcts.shape}.")
     back = idct(mdcts, type=4, norm=norm)
@@ -394,6 +441,8 @@ def linear_to_mel_weight_matrix(
     rate = float(sample_rate)
     if int(num_mel_bins) <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")
+    if max(int(num_mel_bins), int(num_spectrogram_bins)) > 2**31 - 1:
+        raise ValueError(f"Numbers of bins must fit int32, got {num_mel_bins} and {num_spectrogram_bins}.")
     if not as_dtype(dtype).is_floating:
         raise ValueError(f"dtype must be a floating point type. Got: {dtype}")
     if lower_edge_hertz < 0.0 or lower_edge_hertz >= upper_edge_hertz or upper_edge_hertz > rate / 2:
@@ -407,6 +456,9 @@ def linear_to_mel_weight_matrix(
 def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
     """Mel-frequency cepstral coefficients."""
     x = with_rank(log_mel_spectrograms, 1)
-    if x.shape[-1] == 0:
+    size = size_of(x, -1)
+    if hasattr(size, "dtype"):
+        return dct(x, type=2) * execute("Rsqrt", execute("Cast", size, dtype=x.dtype) * 2.0)
+    if size == 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {x}")
-    return dct(x, type=2) * (1.0 / math.sqrt(x.shape[-1] * 2.0))
+    return dct(x, type=2) * (1.0 / math.sqrt(size * 2.0))

@@ -72,6 +72,14 @@ def places_of(count, step, length, rate=1):
     return (np.arange(count)[:, None] * step + np.arange(length)[None, :] * rate).astype(np.int32)
 
 
+def of_pieces(count, step, length, rate=1):
+    """places_of as a tensor, also of numbers that are known when the function runs."""
+    if not any(isinstance(v, _core.Tensor) for v in (count, step, length)):
+        return convert_to_tensor(places_of(count, step, length, rate))
+    starts, inner = (execute("Range", *(convert_to_tensor(v, int32) for v in (0, n, 1))) for n in (count, length))
+    return starts[:, None] * step + inner[None, :] * rate
+
+
 def made_on_host(function):
     """A function that makes arrays of a size that is its argument: what the host has no room for is TensorFlow's error."""
 

@@ -1,0 +1,163 @@
+"""A function whose inputs have sizes, ranks or values that are known only when it runs gives what the eager call gives.
+The fuzzer of calls (tests/fuzz/fuzz_ops.py) looks for more of them."""
+
+import gc
+
+import numpy as np
+import pytest
+import tandem as tf
+
+
+def floats(*shape, dtype=np.float32):
+    return np.random.default_rng().uniform(0.1, 1.0, shape).astype(dtype)
+
+
+BYTES = np.random.default_rng().integers(0, 256, [6, 7, 3]).astype(np.uint8)
+REGULAR = np.float32([[4, 1, 0], [1, 5, 2], [0, 2, 6]])
+
+# Of functions, what each takes; those whose rank has to be known as well come after.
+ANY_RANK = {
+    "adjoint": (tf.linalg.adjoint, [floats(2, 3, 4)]),
+    "matrix_transpose of complex": (lambda x: tf.linalg.matrix_transpose(x, conjugate=True), [floats(3, 4) * (1 + 2j)]),
+    "sqrtm": (tf.linalg.sqrtm, [REGULAR[None]]),
+    "expm": (tf.linalg.expm, [REGULAR]),
+    "expm of large ones": (tf.linalg.expm, [-8 * REGULAR]),
+    "expm of 0": (tf.linalg.expm, [0 * REGULAR]),
+    "bincount": (tf.math.bincount, [np.int32([3, 1, 4, 1, 5])]),
+    "bincount of none": (tf.math.bincount, [np.int32([])]),
+    "bincount of bytes": (tf.math.bincount, [np.uint8([255, 1])]),
+    "bincount within bounds": (lambda x: tf.math.bincount(x, minlength=9, maxlength=12), [np.int32([30, 1, 11])]),
+    "confusion_matrix": (tf.math.confusion_matrix, [np.int32([0, 1, 1]), np.int32([2, 1, 0])]),
+    "einsum": (lambda x: tf.einsum("ii->i", x), [REGULAR]),
+    "einsum of two": (lambda x, y: tf.einsum("ij,jk->ik", x, y), [REGULAR, floats(3, 2)]),
+    "stack": (tf.stack, [floats(3, 2)]),
+    "np.stack": (tf.experimental.numpy.stack, [floats(3, 2)]),
+    "np.concatenate": (tf.experimental.numpy.concatenate, [floats(3, 2)]),
+    "np.size": (tf.experimental.numpy.size, [floats(3, 2)]),
+    "collapse_repeated": (tf.nn.collapse_repeated, [np.int32([[1, 1, 2], [3, 3, 3]]), np.int32([3, 2])]),
+    "collapse_repeated of none": (tf.nn.collapse_repeated, [np.int32([[1, 1, 2]]), np.int32([0])]),
+    "scale_regularization_loss": (tf.nn.scale_regularization_loss, [floats(2, 3)]),
+    "unicode_encode": (lambda x: tf.strings.unicode_encode(x, "UTF-8"), [np.int32([[97, 233], [98, 99]])]),
+    "unicode_encode of none": (lambda x: tf.strings.unicode_encode(x, "UTF-8"), [np.zeros([2, 0], np.int32)]),
+    "unicode_encode of one": (lambda x: tf.strings.unicode_encode(x, "UTF-8"), [np.int32([97, 233])]),
+    "conv2d": (lambda x, y: tf.nn.conv2d(x, y, 2, "SAME"), [floats(1, 6, 7, 2), floats(3, 3, 2, 4)]),
+    "conv1d_transpose": (lambda x, y: tf.nn.conv1d_transpose(x, y, [2, 8, 2], 2), [floats(2, 4, 3), floats(3, 2, 3)]),
+    "per_image_standardization": (tf.image.per_image_standardization, [BYTES]),
+    "encode_png": (tf.image.encode_png, [BYTES]),
+    "extract_patches": (lambda x: tf.image.extract_patches(x, [1, 3, 2, 1], [1, 2, 2, 1], [1, 1, 2, 1], "SAME"), [floats(2, 6, 7, 2)]),
+    "extract_patches inside": (lambda x: tf.image.extract_patches(x, [1, 3, 3, 1], [1, 2, 2, 1], [1] * 4, "VALID"), [floats(2, 6, 7, 2)]),
+    "extract_glimpse": (lambda x: tf.image.extract_glimpse(x, [4, 5], [[0.1, 0.2]], noise="zero"), [floats(1, 6, 7, 2)]),
+    "ssim": (lambda x, y: tf.image.ssim(x, y, 1.0), [floats(1, 16, 18, 2), floats(1, 16, 18, 2)]),
+    "frame": (lambda x: tf.signal.frame(x, 4, 2), [floats(2, 13)]),
+    "frame of a short one": (lambda x: tf.signal.frame(x, 4, 2), [floats(2, 3)]),
+    "frame with an end": (lambda x: tf.signal.frame(x, 4, 3, pad_end=True, pad_value=7), [floats(13)]),
+    "overlap_and_add": (lambda x: tf.signal.overlap_and_add(x, 2), [floats(2, 3, 4)]),
+    "stft": (lambda x: tf.signal.stft(x, 8, 2), [floats(29)]),
+    "inverse_stft": (lambda x: tf.signal.inverse_stft(tf.signal.stft(x, 8, 2), 8, 2), [floats(29)]),
+    "inverse_stft of longer pieces": (lambda x: tf.signal.inverse_stft(tf.signal.stft(x, 8, 2), 10, 2), [floats(29)]),
+    "dct": (tf.signal.dct, [floats(2, 5)]),
+    "dct 1": (lambda x: tf.signal.dct(x, type=1), [floats(5)]),
+    "dct 2, scaled": (lambda x: tf.signal.dct(x, norm="ortho"), [floats(5)]),
+    "dct 3": (lambda x: tf.signal.dct(x, type=3), [floats(5)]),
+    "dct 3, scaled": (lambda x: tf.signal.dct(x, type=3, norm="ortho"), [floats(5)]),
+    "dct 4, scaled": (lambda x: tf.signal.dct(x, type=4, norm="ortho"), [floats(5)]),
+    "dct of more": (lambda x: tf.signal.dct(x, n=7), [floats(2, 5)]),
+    "mfccs": (tf.signal.mfccs_from_log_mel_spectrograms, [floats(2, 5)]),
+    "stateless_random_crop": (lambda x: tf.image.stateless_random_crop(x, [4, 5, 3], [1, 2]), [BYTES]),
+    "max_pool2d": (lambda x: tf.nn.max_pool2d(x, 2, 2, "SAME"), [floats(1, 5, 6, 2)]),
+    "avg_pool3d": (lambda x: tf.nn.avg_pool3d(x, 2, 1, "VALID"), [floats(1, 5, 6, 3, 2)]),
+    "np.tile": (lambda x: tf.experimental.numpy.tile(x, [2, 1, 3]), [floats(2, 3)]),
+    "np.tile with less": (lambda x: tf.experimental.numpy.tile(x, [2]), [floats(2, 3)]),
+    "np.tile by numbers": (tf.experimental.numpy.tile, [floats(2, 3), np.int64([2, 1, 2])]),
+    "np.ndim": (tf.experimental.numpy.ndim, [floats(2, 5)]),
+    "mdct": (lambda x: tf.signal.mdct(x, 8), [floats(33)]),
+}  # fmt: skip
+KNOWN_RANK = {
+    "fftshift": (tf.signal.fftshift, [floats(3, 4, 5)]),
+    "fftshift of an axis": (lambda x: tf.signal.fftshift(x, axes=-1), [floats(3, 5)]),
+    "ifftshift": (tf.signal.ifftshift, [floats(3, 4, 5)]),
+    "fftshift of none": (tf.signal.fftshift, [floats(0, 3)]),
+    "ssim_multiscale": (lambda x, y: tf.image.ssim_multiscale(x, y, 1.0, filter_size=3), [floats(1, 50, 55, 1), floats(1, 50, 55, 1)]),
+    "tridiagonal_solve": (tf.linalg.tridiagonal_solve, [floats(3, 5) + np.float32([[0], [3], [0]]), floats(5, 2)]),
+    "tridiagonal_solve of one": (tf.linalg.tridiagonal_solve, [floats(3, 1) + 3, floats(1, 2)]),
+    "frame of another axis": (lambda x: tf.signal.frame(x, 4, 2, axis=0), [floats(13, 2)]),
+}
+
+
+def open_specs(values, ranks):
+    return [tf.TensorSpec([None] * np.ndim(v) if ranks else None, tf.as_dtype(np.asarray(v).dtype)) for v in values]
+
+
+def assert_same(found, wanted):
+    found, wanted = tf.nest.flatten(found), tf.nest.flatten(wanted)
+    assert len(found) == len(wanted)
+    for a, b in zip(found, wanted):
+        b = tf.convert_to_tensor(b)
+        assert a.dtype is b.dtype and a.shape == b.shape
+        if b.dtype is tf.string:
+            np.testing.assert_array_equal(a.numpy(), b.numpy())
+        else:
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [*ANY_RANK, *KNOWN_RANK])
+def test_sizes_that_are_known_later(name):
+    function, values = (ANY_RANK | KNOWN_RANK)[name]
+    traced = tf.function(function, open_specs(values, True), autograph=False)
+    assert_same(traced(*values), function(*map(tf.constant, values)))
+
+
+@pytest.mark.parametrize("reps", [[2], [2, 1], [2, 1, 3]])
+def test_tiles_of_numbers_that_are_known_later(reps):
+    traced = tf.function(tf.experimental.numpy.tile, autograph=False)
+    array = floats(2, 3)
+    assert_same(traced(tf.constant(array), tf.constant(reps)), np.tile(array, reps))
+
+
+@pytest.mark.parametrize("name", ANY_RANK)
+def test_ranks_that_are_known_later(name):
+    function, values = ANY_RANK[name]
+    traced = tf.function(function, open_specs(values, False), autograph=False)
+    assert_same(traced(*values), function(*map(tf.constant, values)))
+
+
+REFUSED = {
+    "grayscale_to_rgb": (tf.image.grayscale_to_rgb, [floats(2, 2, 3)]),
+    "rgb_to_grayscale": (tf.image.rgb_to_grayscale, [floats(2, 2, 1)]),
+    "resize_with_crop_or_pad": (lambda x: tf.image.resize_with_crop_or_pad(x, 3, 0), [floats(2, 2, 3)]),
+    "assert_rank": (lambda x: tf.debugging.assert_rank(x, 1), [floats(2, 2)]),
+    "assert_rank_at_least": (lambda x: tf.debugging.assert_rank_at_least(x, 3), [floats(2, 2)]),
+    "assert_rank_in": (lambda x: tf.debugging.assert_rank_in(x, [1, 3]), [floats(2, 2)]),
+    "scalar_mul": (lambda x: tf.math.scalar_mul(x, tf.ones([2])), [floats(2)]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_is_refused_later(name):
+    function, values = REFUSED[name]
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        tf.function(function, open_specs(values, False), autograph=False)(*values)
+
+
+def test_a_rank_that_fits():
+    for check in (lambda x: tf.debugging.assert_rank(x, 2), lambda x: tf.debugging.assert_rank_at_least(x, 1),
+                  lambda x: tf.debugging.assert_rank_in(x, [2, 5])):  # fmt: skip
+        tf.function(check, open_specs([floats(2, 2)], False), autograph=False)(floats(2, 2))
+
+
+def find(keys):
+    entries = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+    return tf.lookup.StaticHashTable(entries, -1).lookup(keys)
+
+
+@pytest.mark.parametrize("wrapped", [find, lambda keys: tf.cond(tf.size(keys) > 1, lambda: find(keys), lambda: find(keys) + 1)],
+                         ids=["plain", "in a branch"])  # fmt: skip
+def test_a_table_lives_as_long_as_the_function_that_made_it(wrapped):
+    traced = tf.function(wrapped)
+    for _ in range(2):
+        assert traced(tf.constant(["b", "x"])).numpy().tolist() == [2, -1]
+        gc.collect()
+    concrete = traced.get_concrete_function(tf.TensorSpec([None], tf.string))
+    del traced
+    gc.collect()
+    assert concrete(tf.constant(["a", "b", "c"])).numpy().tolist() == [1, 2, -1]
