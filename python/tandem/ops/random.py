@@ -7,8 +7,13 @@ from tandem.framework.dtypes import float32, int64
 _f = _core.functions
 
 
+def seed_of(value):
+    """What TensorFlow makes of a seed that is given."""
+    return int(value) % (2**31 - 1)
+
+
 def _seed(seed):
-    return -1 if seed is None else int(seed)
+    return -1 if seed is None else seed_of(seed)
 
 
 def _bounds(minval, maxval, dtype):
@@ -27,7 +32,8 @@ def _is_number(value):
 
 def set_seed(seed):
     """All sequences of random numbers start over from this seed."""
-    _f.set_seed(int(seed))
+    seed = int(seed)
+    _f.set_seed(seed if -(2**63) <= seed < 2**63 else seed_of(seed))
 
 
 def uniform(shape, minval=0, maxval=None, dtype=float32, seed=None, name=None):
@@ -48,12 +54,12 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed=None, name=None):
 
 def normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
     """Numbers of a normal distribution."""
-    return _scaled("StatelessRandomNormalV2", _f.normal, shape, mean, stddev, as_dtype(dtype), _seed(seed))
+    return _scaled("StatelessRandomNormalV2", _f.normal, shape, mean, stddev, as_dtype(dtype), seed)
 
 
 def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=float32, seed=None, name=None):
     """Normal numbers within two standard deviations."""
-    return _scaled("StatelessTruncatedNormalV2", _f.truncated_normal, shape, mean, stddev, as_dtype(dtype), _seed(seed))
+    return _scaled("StatelessTruncatedNormalV2", _f.truncated_normal, shape, mean, stddev, as_dtype(dtype), seed)
 
 
 def _scaled(op, draw, shape, mean, stddev, dtype, seed):
@@ -61,8 +67,8 @@ def _scaled(op, draw, shape, mean, stddev, dtype, seed):
         drawn = execute(op, *_drawn_when_run(shape, seed), dtype=dtype)
         return drawn * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
     if _is_number(mean) and _is_number(stddev):
-        return draw(shape, float(mean), float(stddev), dtype, seed)
-    return draw(shape, 0.0, 1.0, dtype, seed) * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
+        return draw(shape, float(mean), float(stddev), dtype, _seed(seed))
+    return draw(shape, 0.0, 1.0, dtype, _seed(seed)) * convert_to_tensor(stddev, dtype) + convert_to_tensor(mean, dtype)
 
 
 def shuffle(value, seed=None, name=None):

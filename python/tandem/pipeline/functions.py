@@ -116,4 +116,3 @@ def count_of(value, what):
         return operator.index(value)
     except TypeError:
         raise TypeError(f"{what} must be one integer, got {value!r}.") from None
-

@@ -11,6 +11,7 @@ from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
 from tandem.framework.sparse import SparseTensor, SparseTensorSpec
 from tandem.framework.spec import TensorSpec, TypeSpec
+from tandem.ops.random import seed_of
 from tandem.pipeline import structure as nest
 from tandem.pipeline.base import BaseDataset, make
 
@@ -90,7 +91,7 @@ class Sources:
 
     @staticmethod
     def random(seed=None, rerandomize_each_iteration=None, name=None):
-        core = _data.random(None if seed is None else int(seed), bool(rerandomize_each_iteration))
+        core = _data.random(None if seed is None else seed_of(seed), bool(rerandomize_each_iteration))
         return make(core, nest.Structure(TensorSpec((), "int64")), "_RandomDataset")
 
     @staticmethod

@@ -6,8 +6,9 @@ import numpy as np
 from tandem import _core
 from tandem.framework import gfile
 from tandem.framework.dtypes import int64
-from tandem.framework.shape import as_shape
+from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.spec import TensorSpec
+from tandem.ops.random import seed_of
 from tandem.pipeline import composite_batches
 from tandem.pipeline import structure as nest
 from tandem.pipeline.functions import ElementFunction, count_of, debug_mode, parallelism
@@ -140,14 +141,21 @@ class Transforms:
         from tandem.framework.ragged import RaggedTensorSpec
         from tandem.framework.sparse import SparseTensorSpec
 
+        if any(getattr(leaf, "shape", TensorShape([])).rank == 0 for leaf in self._structure.leaves):
+            raise ValueError(f"Cannot unbatch an input with scalar components: {self.element_spec}.")
         rows = (leaf for leaf in self._structure.leaves if isinstance(leaf, (RaggedTensorSpec, SparseTensorSpec)))
         if any(isinstance(leaf, SparseTensorSpec) or leaf.ragged_rank for leaf in rows):
             whole = nest.is_nested(self.element_spec) and isinstance(self.element_spec, tuple)
             return self.flat_map(lambda *parts: type(self).from_tensor_slices(parts if whole else parts[0]))
-        return self._like(_data.unbatch(self._core), "_UnbatchDataset")
+        # Rows without a ragged dimension, whose elements are plain ones.
+        leaves = [TensorSpec(leaf.shape[1:], leaf.dtype) if isinstance(leaf, RaggedTensorSpec) else leaf
+                  for leaf in self._structure.leaves]  # fmt: skip
+        core = _data.unbatch(self._core)
+        structure = nest.Structure(nest.pack(self.element_spec, iter(leaves)))
+        return self._like(core, "_UnbatchDataset", structure.with_components(core.components))
 
     def rebatch(self, batch_size, drop_remainder=False, name=None):
-        if any(isinstance(leaf, TensorSpec) and leaf.shape.rank == 0 for leaf in self._structure.leaves):
+        if any(getattr(leaf, "shape", TensorShape([])).rank == 0 for leaf in self._structure.leaves):
             raise ValueError(
                 "Invalid `batch_sizes`. Expected dataset with rank of >= 1 but found a dataset with scalar elements. "
                 "Fix the issue by adding the `batch` transformation to the dataset."
@@ -163,7 +171,7 @@ class Transforms:
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=True, name=None):
         each = True if reshuffle_each_iteration is None else bool(reshuffle_each_iteration)
-        seed = None if seed is None else int(seed)
+        seed = None if seed is None else seed_of(seed)
         return self._like(_data.shuffle(self._core, buffer_size, seed, each), "_ShuffleDataset", self._structure)
 
     def repeat(self, count=None, name=None):
@@ -209,7 +217,7 @@ class Transforms:
 
     def unique(self, name=None):
         leaves = self._structure.leaves
-        if len(leaves) != 1 or leaves[0].dtype.name not in ("int32", "int64", "string"):
+        if len(leaves) != 1 or not isinstance(leaves[0], TensorSpec) or leaves[0].dtype.name not in ("int32", "int64", "string"):
             raise TypeError(
                 "Only tensors of type int32, int64 and string are supported by unique(); elements are "
                 f"{self.element_spec}."
