@@ -8,9 +8,10 @@
 
 A call is text: tensors that are made, and an expression of them. Half of the calls are made from a function's signature,
 the others are right ones (op_calls.txt) of which parts were changed. It runs eagerly, traced, traced for unknown sizes,
-under a gradient tape, in Dataset.map, or on an emulated GPU, in a child process with bounded memory. A finding is a child
+under a gradient tape (eager and traced), in Dataset.map, or on an emulated GPU, in a child process with bounded memory. A finding is a child
 that dies, takes 10 s of processor time (or 60 s in all), or keeps memory, and an exception of a class that TensorFlow
-does not raise. Call number i of a seed is always the same one.
+does not raise. What is not called eagerly is held against the eager call on the CPU: a value, dtype or shape that differs,
+and an error of one of them alone, are findings (but where MAY_DIFFER says why). Call number i of a seed is always the same one.
 
 With --against-cpu, calls run on the GPU that the machine has, and on the CPU as well. Values that differ and a GPU that
 cannot be used after a call are findings too. What only the GPU refuses is counted.
@@ -21,6 +22,7 @@ import ast
 import collections
 import contextlib
 import copy
+import faulthandler
 import inspect
 import json
 import os
@@ -41,7 +43,10 @@ import warnings
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 PACKAGE = os.environ.get("TANDEM_PACKAGE", str(ROOT / "build/dev/python"))
-MODES = ("eager", "traced", "dynamic", "gradient", "map", "gpu")
+MODES = ("eager", "traced", "dynamic", "gradient", "backward", "map", "gpu")
+# What each is held against: functions and map return tensors alone.
+EAGER_MODES = {"traced": "eager kept", "dynamic": "eager kept", "map": "eager kept", "gpu": "eager", "gradient": "eager",
+               "backward": "eager backward"}  # fmt: skip
 MODES_OF_A_GPU = ("eager", "traced", "dynamic", "gradient")
 WALL_SECONDS = 60
 BATCH = 4000
@@ -81,17 +86,71 @@ ILL_POSED = re.compile(r"svd|eig|qr|inv|solve|lstsq|logm|sqrtm|det|cholesky")
 # Integers of these are undefined in C++, and differ between processors in TensorFlow too.
 NO_INTEGER = re.compile(r"nan|inf|1e30|2\.0\*\*62|2\*\*40")
 
+class MayDiffer(typing.NamedTuple):
+    functions: str
+    reason: str  # the words of the difference
+
+
+# Where a mode differs from the eager call in TensorFlow too (--compare --findings says what it does).
+MAY_DIFFER = {
+    "an argument's value where a Python value is wanted": MayDiffer(
+        r".", r"^value there, here .*(symbolic tensor \(<tf\.Tensor '(given_\d+|args_\d+|Cast):0|'(given|args)_\d+:0' .* has no value while"
+        r"|(symbolic `tf\.Tensor`|using a `tf\.Tensor`) .*not allowed|must be known when the function is traced|len is not well defined"
+        r"|only integer scalar arrays can be converted to a scalar index)"),
+    "the value of an update": MayDiffer(r"\.numpy$", r"here AttributeError: 'SymbolicTensor' object has no attribute 'numpy'"),
+    "a tensor for a list of tensors": MayDiffer(r".", r"^value there, here TypeError: a list of tensors is wanted"),
+    "a variable is made once": MayDiffer(r".", r"here ValueError: tf\.function only supports singleton tf\.Variables"),
+    "a variable of symbolic tensors": MayDiffer(r"^Variable", r"is out of scope and cannot be used here"),
+    "gradients of a graph": MayDiffer(r"^(gradients|hessians)$", r"value here, there RuntimeError"),
+    "is it traced?": MayDiffer(r"^is_symbolic_tensor$", r"another value"),
+    "nobody reads what was written": MayDiffer(r"^TensorArray", r"value here, there OutOfRangeError"),
+    "the address of an object": MayDiffer(r"^constant$", r"another value: \['string'.*6174203078"),
+    "its rank or size is wanted": MayDiffer(
+        r"^(image\.(resize|total_variation|random_jpeg.*)|unstack|nn\.(dilation2d|erosion2d)|(nn|math)\.approx_(max|min)_k"
+        r"|experimental\.numpy\.(nonzero|moveaxis|maximum)|image\.(rgb_to_|y)..._?.*|signal\.(dct|idct))$",
+        r"^value there, here (ValueError|TypeError)"),
+    "shapes that a mask may have": MayDiffer(r"^getitem$", r"value here, there ValueError: boolean_mask: Shapes"),
+    "shapes that padding may have": MayDiffer(r"padded_batch$", r"value here, there ValueError: The padded shape"),
+    "an assertion about nothing": MayDiffer(r"^(debugging\.)?Assert$", r"value here, there InvalidArgumentError: Expected '\[\]' to be true"),
+    "places that are no numbers": MayDiffer(r"^experimental\.numpy\.split$", r"value here, there TypeError: SplitV: sizes must be integers"),
+    "a count that is no number": MayDiffer(r"^data\.", r"value here, there ValueError: A count of a dataset"),
+    "branches and rounds of one structure": MayDiffer(
+        r"^(switch_case|case|cond|foldl|foldr|scan|while_loop)$", r"^value there, here (TypeError|ValueError)"),
+    "shapes that only a known one refuses": MayDiffer(
+        r"^RaggedTensor\.from_tensor$|assert_shapes$|assert_scalar$", r"value here, there ValueError"),
+    "its static shape": MayDiffer(r"^experimental\.numpy\.shape$|^shape$", r"0 results here"),
+    "ranks that only a known one refuses": MayDiffer(r"^unravel_index$", r"value here, there ValueError: Shape .* must have rank at most"),
+    "the words of an assertion": MayDiffer(r"assert_", r"^value there, here ValueError: Attempt to convert a value"),
+    "a symbolic tensor of another dtype": MayDiffer(
+        r"^(constant|strings\.unicode_encode|debugging\.assert_.*)$", r"here ValueError: Tensor conversion requested dtype"),
+    "bounds that are no numbers": MayDiffer(r"^math\.bincount$", r"^value there, here (ValueError|TypeError): Attempt to convert"),
+}
+# Where it does not differ in TensorFlow: what is left to do.
+MAY_DIFFER |= {
+    "a mask of a tensor of unknown rank": MayDiffer(r"^(getitem|boolean_mask)$", r"here ValueError: boolean_mask: Number of mask dim"),
+    "sizes that are symbolic and no integers": MayDiffer(r"^(fill|reshape|experimental\.numpy\.tile)$", r"here TracedArgumentError: .*for input"),
+    "a matrix of a size that is not known": MayDiffer(r"^signal\.inverse_mdct$|^linalg\.tri", r"here ValueError: The size of the .* must be known"),
+    "axes of an unknown rank": MayDiffer(r"^signal\.i?fftshift$|^tensordot$|^transpose$", r"^value there, here (ValueError|TracedArgumentError): .*rank"),
+    "solvers of matrices of unknown size": MayDiffer(r"^linalg\.(lstsq|pinv|matrix_rank)$", r"here TracedArgumentError: .*known"),
+    "a shape of floats whose rank is not known": MayDiffer(r"^reshape$", r"value here, there InvalidArgumentError: Reshape"),
+    "!= of shapes that turn out not to fit": MayDiffer(r".", r"here InvalidArgumentError: Incompatible shapes: .*Op:(Not)?Equal"),
+    "a table that a dataset's function makes": MayDiffer(r"lookup", r"here NotFoundError: .*there is no table"),
+}  # fmt: skip
+
 # Classes that TensorFlow raises as well, by its own words, and functions where it raises another one.
 RIGHT = ("ValueError", "TypeError", "NotImplementedError")
 ALSO = {
     "IndexError": r"slice|stack|getitem|gather|squeeze|expand_dims|transpose|axis|dim|shape|swap|move|take|insert|numpy"
-    r"|scan|fold|map_fn",  # the caller's own
-    "AttributeError": r".",
-    "KeyError": r".",
-    "OverflowError": r".",
+    r"|scan|fold|map_fn|^(cond|case|switch_case)$",  # the caller's own
+    "AttributeError": r"\.numpy$|^DeviceSpec|^strings\.format$|^image\.|^sparse\.|^nn\.(safe_)?embedding_lookup_sparse$|^io\.decode_image$"
+    r"|assert_shapes$|^io\.parse_",
+    "KeyError": r"^$",
+    "OverflowError": r"^constant$",
     "RuntimeError": r"^(gradients|hessians)$",
-    "MemoryError": r".",  # Python's and NumPy's own: the library's is ResourceExhaustedError
+    "MemoryError": r"^$",  # Python's and NumPy's own: the library's is ResourceExhaustedError
 }
+# What is not there, by its own words, and integers of which TensorFlow says it with another class (left to do).
+ALWAYS = re.compile(r"^AttributeError: module '[\w.]+' has no attribute|^OverflowError: (int too big|cannot convert float infinity)")
 
 INTS = ["0", "1", "2", "3", "-1", "-2", "5", "7"]
 HOSTILE_INTS = ["2**31-1", "2**31", "-2**31", "2**32", "2**32+3", "2**62", "2**63-1", "-2**63", "2**63", "-7", "100",
@@ -200,6 +259,7 @@ class Generator:
 
     def changed(self, number, tree):
         r = self._r
+        self._loops = False
         self._tensors, self._wild, self._dtype, self._shape = [], r.choice([0.0, 0.1]), "float32", [2, 3]
         mode = self._modes[r.randrange(len(self._modes))]
         called = ast.unparse(tree.func).removeprefix("tf.") if isinstance(tree, ast.Call) else "getitem"
@@ -301,6 +361,7 @@ class Generator:
     def made(self, number):
         r = self._r
         name, parameters = self._functions[r.randrange(len(self._functions))]
+        self._loops = re.search(r"scan|fold|map_fn", name)  # a round for each row, eagerly
         self._tensors = []
         self._wild = r.choice([0.0, 0.0, 0.05, 0.2, 0.5])  # how much of it does not fit
         self._dtype = r.choice(FLOAT_TYPES[:1] * 6 + DTYPES)
@@ -417,7 +478,7 @@ class Generator:
             shape = [0, r.choice([2**31 - 1, 2**31, 2**40, 2**62])]
             r.shuffle(shape)
         elif chance < 0.43:
-            shape = [2**16]
+            shape = [2**16 if not self._loops else 2**10]
         made = self.contents(shape, dtype)
         self._tensors.append(made)
         return f"t{len(self._tensors) - 1}"
@@ -488,26 +549,45 @@ def open_spec(tf, value, number):
     return tf.TensorSpec(shape, value.dtype)
 
 
-def evaluate(tf, np, case, device=None):
+def evaluate(tf, np, case, device=None, mode=None):
     with tf.device(device) if device else contextlib.nullcontext():
-        values = evaluate_here(tf, np, case)
+        values = evaluate_here(tf, np, case, mode or case["mode"])
     if device:
         tf._core.synchronize()  # what fails does so now, not in the next call
     return values
 
 
-def evaluate_here(tf, np, case):
+def evaluate_here(tf, np, case, mode):
     names = {"tf": tf, "np": np, "nan": float("nan"), "inf": float("inf")}
-    mode = case["mode"]
     names |= {k: eval(v, dict(names)) for k, v in INPUTS.items() if re.search(rf"\b{k}\b", case["call"])}  # noqa: S307
     tensors = [eval(text, dict(names)) for text in case["tensors"]]  # noqa: S307
     parameters = ", ".join(f"t{i}" for i in range(len(tensors)))
     call = eval(f"lambda {parameters}: {case['call']}", dict(names))  # noqa: S307
 
-    def function(*given):
+    def kept(result):
         # What functions and map may return: tensors, in lists.
-        kept = [t for t in tf.nest.flatten(call(*given)) if tf.is_tensor(t) or isinstance(t, (int, float, bool, np.generic))]
+        kept = [t for t in tf.nest.flatten(result) if tf.is_tensor(t) or isinstance(t, (int, float, bool, np.generic))]
         return [t for t in kept if not (isinstance(t, int) and abs(t) >= 2**63)]
+
+    def as_tensors(values):
+        return [t if tf.is_tensor(t) else tf.convert_to_tensor(t) for t in values]
+
+    def function(*given):
+        return kept(call(*given))
+
+    def gradients(*given):
+        """What the call gives, and the gradients of it. Not of how they are held: rows and their places are put together."""
+        watched = [t for t in given if is_plain(tf, t) and (t.dtype.is_floating or t.dtype.is_complex)]
+        with tf.GradientTape() as tape:
+            tape.watch(watched)
+            result = call(*given)
+            targets = [t for t in tf.nest.flatten(result, expand_composites=True)
+                       if is_plain(tf, t) and (t.dtype.is_floating or t.dtype.is_complex)]  # fmt: skip
+        return result, tape.gradient(targets, watched) if targets and watched else []
+
+    def backward(*given):
+        result, found = gradients(*given)
+        return kept(result), [tf.convert_to_tensor(g) for g in found if g is not None]
 
     if mode == "eager":
         result = listed(tf, call(*tensors))
@@ -528,15 +608,18 @@ def evaluate_here(tf, np, case):
         traced = tf.function(of_plain, input_signature=opened, autograph=False)
         result = traced(*[t for t, p in zip(tensors, plain) if p])
     elif mode == "map":
-        result = list(tf.data.Dataset.from_tensors(tuple(tensors)).map(function)) if tensors else call()
+        # A dataset makes one tensor of a list.
+        mapped = lambda *given: tuple(function(*given))  # noqa: E731
+        result = list(tf.data.Dataset.from_tensors(tuple(tensors)).map(mapped)) if tensors else as_tensors(function())
+    elif mode == "backward":
+        result = tf.function(backward, autograph=False)(*tensors)
+    elif mode == "eager backward":
+        result, found = backward(*tensors)
+        result = [as_tensors(result), found]
+    elif mode == "eager kept":
+        result = as_tensors(function(*tensors))
     else:
-        watched = [t for t in tensors if is_plain(tf, t) and (t.dtype.is_floating or t.dtype.is_complex)]
-        with tf.GradientTape() as tape:
-            tape.watch(watched)
-            result = call(*tensors)
-            targets = [t for t in tf.nest.flatten(result, expand_composites=True)
-                       if is_plain(tf, t) and (t.dtype.is_floating or t.dtype.is_complex)]  # fmt: skip
-        result = [result, tape.gradient(targets, watched)] if targets and watched else result
+        result = gradients(*tensors)
     return [value_of(tf, np, leaf) for leaf in leaves_of(tf, result)]
 
 
@@ -565,7 +648,8 @@ def value_of(tf, np, leaf):
     if not is_plain(tf, leaf):
         return repr(leaf)[:80] if isinstance(leaf, (bool, int, float, str, type(None))) else type(leaf).__name__
     values = leaf.numpy() if leaf.dtype.name not in ("resource", "variant") else np.zeros([])
-    shown = np.asarray(values).reshape(-1)[:256] if np.size(values) else np.zeros([0])
+    shown = np.asarray(values).reshape(-1) if np.size(values) else np.zeros([0])
+    shown = np.concatenate([shown[:192], shown[-64:]]) if len(shown) > 256 else shown
     if shown.dtype.kind not in "OSU":
         shown = shown.astype("complex128" if shown.dtype.kind == "c" else "float64")
         shown = [[float(v.real), float(v.imag)] if shown.dtype.kind == "c" else float(v) for v in shown]
@@ -581,7 +665,10 @@ def limit(limits):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def run_child(path, start, library, against_cpu):
+def run_child(path, start, library, against_cpu, outcome=None):
+    """outcome(tf, np, case, begin): of a case; it says begin() before each part that has the time of a call."""
+    outcome = outcome or (on_both if against_cpu else beside_eager)
+    faulthandler.enable(os.fdopen(os.dup(2), "w"))  # where it was, for the parent
     warnings.simplefilter("ignore")
     if library == "tandem":
         sys.path.insert(0, PACKAGE)
@@ -602,10 +689,9 @@ def run_child(path, start, library, against_cpu):
         if number < start:
             continue
         out.write(f"B {number}\n")
-        case = json.loads(line)
-        outcome = on_both(tf, np, case) if against_cpu else outcome_of(tf, np, case)
-        out.write(f"E {number} {json.dumps(outcome)}\n")
-        if not outcome.get("usable", True):
+        found = outcome(tf, np, json.loads(line), lambda: out.write(f"B {number}\n"))  # noqa: B023
+        out.write(f"E {number} {json.dumps(found)}\n")
+        if not found.get("usable", True):
             break
         resident = int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
         if resident > limits.resident // 2:
@@ -621,7 +707,18 @@ def run_child(path, start, library, against_cpu):
     os._exit(0)
 
 
-def on_both(tf, np, case):
+def beside_eager(tf, np, case, begin):
+    """The outcome, and what the same call gives eagerly on the CPU."""
+    outcome = outcome_of(tf, np, case)
+    if tf.__name__ == "tandem" and case["mode"] in EAGER_MODES:
+        with contextlib.suppress(tf.errors.OpError):
+            tf._core.synchronize()  # its errors are not the next one's
+        begin()
+        outcome["eager"] = outcome_of(tf, np, case, "CPU:0", EAGER_MODES[case["mode"]])
+    return outcome
+
+
+def on_both(tf, np, case, begin):
     """The outcome on the GPU, whether the GPU can be used after it, and the outcome on the CPU."""
     outcome = outcome_of(tf, np, case, "GPU:0")
     return {**outcome, "usable": is_usable(tf), "cpu": outcome_of(tf, np, case, "CPU:0")}
@@ -639,17 +736,24 @@ def is_usable(tf):
         return False
 
 
-def outcome_of(tf, np, case, device=None):
+def outcome_of(tf, np, case, device=None, mode=None):
     try:
-        return {"value": evaluate(tf, np, case, device)}
+        return {"value": evaluate(tf, np, case, device, mode)}
     except Exception as error:  # noqa: BLE001  whatever it is, it is judged
-        kind = type(error)
-        if kind.__name__ == "StagingError":  # what AutoGraph makes of a class that it does not know
-            inner = re.findall(r"^    (\w+): ", str(error), re.MULTILINE)
-            return {"error": "StagingError", "base": inner[-1] if inner else "", "op_error": False, "message": str(error)[-400:]}
-        base = next((k.__name__ for k in kind.__mro__ if k.__name__ in (*RIGHT, *ALSO)), kind.__name__)
-        op_error = isinstance(error, tf.errors.OpError)
-        return {"error": kind.__name__, "base": base, "op_error": op_error, "message": str(error)[:400]}
+        return described(tf, error)
+
+
+def described(tf, error):
+    kind = type(error)
+    if kind.__name__ == "StagingError":  # what AutoGraph makes of a class that it does not know
+        inner = re.findall(r"^    (\w+): ", str(error), re.MULTILINE)
+        return {"error": "StagingError", "base": inner[-1] if inner else "", "op_error": False, "message": str(error)[-400:]}
+    message = str(error)
+    if message.startswith("in user code:"):  # the stack of it
+        message = re.sub(r"^\w+: ", "", message[message.rindex("\n    ") :].strip())
+    base = next((k.__name__ for k in kind.__mro__ if k.__name__ in (*RIGHT, *ALSO)), kind.__name__)
+    op_error = isinstance(error, tf.errors.OpError)
+    return {"error": kind.__name__, "base": base, "op_error": op_error, "message": message[:400]}
 
 
 # ---- The parent
@@ -658,8 +762,8 @@ def outcome_of(tf, np, case, device=None):
 class Run:
     """Children that run a file of cases, one after the other, watched."""
 
-    def __init__(self, python, library, cases, report, against_cpu=False):
-        self._command = [python, __file__, "--library", library, *["--against-cpu"] * against_cpu]
+    def __init__(self, python, library, cases, report, against_cpu=False, script=__file__):
+        self._command = [python, script, "--library", library, *["--against-cpu"] * against_cpu]
         self._environment = environment(against_cpu)
         self._limits = OF_A_GPU if against_cpu else USUAL
         self.cases, self._report = cases, report
@@ -676,10 +780,19 @@ class Run:
         return start
 
     def _child(self, path, start, deadline):
+        with tempfile.TemporaryFile("w+") as errors:
+            return self._watched(path, start, deadline, errors)
+
+    def _watched(self, path, start, deadline, errors):
         child = subprocess.Popen(
             [*self._command, "--child", path, "--start", str(start)],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environment,
+            stdout=subprocess.PIPE, stderr=errors, env=self._environment,
         )  # fmt: skip
+
+        def stacks():
+            errors.seek(0)
+            return errors.read()[-4000:]
+
         at, rest, fresh = start - 1, b"", True
         began, cpu = time.monotonic(), 0.0
         try:
@@ -707,7 +820,10 @@ class Run:
                             return at + 1
                     began, cpu = now, cpu_of(child.pid)
                 elif not fresh and (now - began > WALL_SECONDS or cpu_of(child.pid) - cpu > self._limits.cpu_seconds):
-                    self._bad(at, {"hang": round(now - began, 1)})
+                    child.send_signal(signal.SIGABRT)  # it says where it is
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        child.wait(10)
+                    self._bad(at, {"hang": round(now - began, 1), "stacks": stacks()})
                     return at + 1
         finally:
             child.kill()
@@ -715,7 +831,7 @@ class Run:
             child.stdout.close()
         if fresh:
             raise RuntimeError(f"the child ended before its first case, with status {child.returncode}")
-        self._bad(at, {"crash": child.returncode})
+        self._bad(at, {"crash": child.returncode, "stacks": stacks()})
         return at + 1
 
     def _bad(self, at, outcome):
@@ -755,14 +871,19 @@ def wrong(case, outcome):
     if not outcome.get("usable", True):
         return f"the GPU cannot be used after this call ({outcome.get('error')}: {outcome.get('message')})"
     if "error" not in outcome:
-        return other_than_cpu(case, outcome)
+        return other_than_cpu(case, outcome) or other_than_eager(case, outcome)
     name, base = outcome["error"], outcome["base"]
     if case["mode"] == "map" and name == "StopIteration":
         return None  # a dataset of nothing
     if outcome["op_error"]:
-        return f"{name}: {outcome['message']}" if name in ("InternalError", "UnknownError", "OpError") else None
-    if base in RIGHT or (base in ALSO and re.search(ALSO[base], case["function"])):
-        return None
+        of_ours = name in ("InternalError", "UnknownError", "OpError")
+        return f"{name}: {outcome['message']}" if of_ours else other_than_eager(case, outcome)
+    if outcome["error"] == "StagingError":
+        said = outcome["message"].strip().splitlines()[-1].strip() if outcome["message"].strip() else ""
+    else:
+        said = f"{name}: {outcome['message']}"
+    if base in RIGHT or (base in ALSO and re.search(ALSO[base], case["function"])) or ALWAYS.search(said):
+        return other_than_eager(case, outcome)
     return f"{name}: {outcome['message']}"
 
 
@@ -775,6 +896,34 @@ def other_than_cpu(case, outcome):
         outcome, cpu = ({"value": [v for v in o["value"] if not is_integers(v)]} for o in (outcome, cpu))
     reason = difference(case, outcome, cpu, scaled=True)
     return reason and f"on the GPU (here) and the CPU (there): {reason}"
+
+
+def other_than_eager(case, outcome):
+    """How a mode's outcome differs from the eager one, or None."""
+    eager = outcome.get("eager")
+    if eager is None:
+        return None
+    if "error" in outcome and "error" in eager:
+        return None  # what is refused when a function is traced is refused with other words; each class is judged by itself
+    if case["mode"] == "gradient" and "value" in eager:
+        if "error" in outcome:
+            return None  # what has no gradient; it is compared in "backward"
+        outcome = {"value": outcome["value"][: len(eager["value"])]}
+    if NO_INTEGER.search(" ".join([case["call"], *case["tensors"]])):
+        outcome, eager = ({**o, "value": [v for v in o["value"] if not is_integers(v)]} if "value" in o else o
+                          for o in (outcome, eager))  # fmt: skip
+    reason = difference(case, outcome, eager, scaled=True)
+    if reason is None or exception_of(case, reason):
+        return None
+    return f"{case['mode']} (here) and eager (there): {reason}"
+
+
+def exception_of(case, reason):
+    """The name of what lets a mode differ from the eager call, or None."""
+    for name, rule in MAY_DIFFER.items():
+        if re.search(rule.functions, case["function"]) and re.search(rule.reason, reason):
+            return name
+    return None
 
 
 def is_integers(value):
@@ -806,18 +955,18 @@ class Findings:
         reason = wrong(case, outcome)
         if reason is not None:
             self.count += 1
-            self._print(case, reason)
+            self._print(case, reason, outcome)
         elif "error" in outcome and "value" in outcome.get("cpu", {}):
             self.outcomes["refused by the GPU alone"] += 1
-            self._print(case, f"note: only the GPU refuses it: {outcome['error']}: {outcome['message']}")
+            self._print(case, f"note: only the GPU refuses it: {outcome['error']}: {outcome['message']}", outcome)
 
-    def _print(self, case, reason):
+    def _print(self, case, reason, outcome):
         key = (case["function"], re.sub(r"\d+", "#", reason)[:60])
         self._seen[key] += 1
         if self._seen[key] > 1:
             return
         again = f"tests/fuzz/fuzz_ops.py {self._again} --only {case['number']}"
-        print(f"{reason}\n  {shown(case)}\n  again: {again}\n", flush=True)
+        print(f"{reason}\n  {shown(case)}\n  again: {again}\n{outcome.get('stacks', '')}", flush=True)
 
 
 def fuzz(options):
@@ -855,7 +1004,7 @@ def same_class(mine, theirs):
         return True
     # Traced calls raise Python's classes for what is refused when the function is traced.
     loose = {"InvalidArgumentError", "ValueError", "TypeError", "UnimplementedError", "NotFoundError", "NotImplementedError"}
-    return mine["error"] in loose and theirs["error"] in loose
+    return all(outcome["error"] in loose or outcome["base"] in loose for outcome in (mine, theirs))
 
 
 def difference(case, mine, theirs, scaled=False):

@@ -26,7 +26,7 @@ def test_a_slice_of_calls():
 BAD = {
     "crash": ("__import__('os').kill(__import__('os').getpid(), 11)", "crash (SIGSEGV)"),
     "end": ("__import__('os')._exit(3)", "the process ended with status 3"),
-    "class": ("{}['a']", None),
+    "class": ("{}['a']", "KeyError: 'a'"),
     "strange class": ("1 // 0", "ZeroDivisionError: integer division or modulo by zero"),
     "value": ("tf.constant(1) + 1", None),
     "error": ("tf.ones([2]) + tf.ones([3])", None),
@@ -42,6 +42,24 @@ def test_what_the_fuzzer_says(what):
     fuzz_ops.Run(sys.executable, "tandem", cases, lambda case, outcome: outcomes.append((case, outcome))).all()
     assert fuzz_ops.wrong(*outcomes[0]) == said
     assert outcomes[1][1] == {"value": [["int32", [], [2.0]]]}  # the next one runs
+
+
+@pytest.mark.parametrize("mode", ["traced", "dynamic", "map", "backward"])
+def test_a_mode_that_differs_is_seen(mode):
+    """What is traced is held against the eager call: values, dtypes, shapes, and whether there is an error."""
+    calls = {
+        "t0 + 1.0": None,
+        "t0 + (1.0 if tf.executing_eagerly() else 2.0)": "another value",
+        "t0[: 1 if tf.executing_eagerly() else 2]": "another result",
+        "tf.cast(t0, tf.float32 if tf.executing_eagerly() else tf.float64)": "another result",
+        "t0 if tf.executing_eagerly() else tf.ones([2]) + tf.ones([3])": "value there",
+        "tf.ones([2]) + tf.ones([3]) if tf.executing_eagerly() else t0": "value here",
+    }
+    cases = [{"number": i, "function": "f", "mode": mode, "tensors": ["tf.ones([2])"], "call": c} for i, c in enumerate(calls)]
+    reasons = []
+    fuzz_ops.Run(sys.executable, "tandem", cases, lambda case, outcome: reasons.append(fuzz_ops.wrong(case, outcome))).all()
+    for reason, said in zip(reasons, calls.values(), strict=True):
+        assert reason is None if said is None else said in reason, reason
 
 
 def test_calls_are_those_of_their_seed():

@@ -9,7 +9,7 @@ from tandem._core import as_dtype, convert_sizes, convert_to_tensor as _convert,
 from tandem.framework.dtypes import bool as bool_, float32, int32, int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.shape import TensorShape, as_shape
-from tandem.ops.check import axis_of
+from tandem.ops.check import axis_of, in_capitals
 from tandem.ops.sizes import as_int32, of_one_dtype
 
 _Cast, _ConcatV2, _Fill, _GatherV2, _Range = op("Cast"), op("ConcatV2"), op("Fill"), op("GatherV2"), op("Range")
@@ -231,7 +231,7 @@ def _split_by_tensor(value, sizes, axis, num):
 
 def pad(tensor, paddings, mode="CONSTANT", constant_values=0, name=None):
     """Puts values before and after the contents of each dimension."""
-    mode = mode.upper()
+    mode = in_capitals(mode, "mode")
     if mode in ("REFLECT", "SYMMETRIC"):
         return execute("MirrorPad", tensor, paddings, mode=mode)
     if mode != "CONSTANT":

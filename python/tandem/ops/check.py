@@ -111,6 +111,13 @@ def require_padding(padding, remedy=""):
     return padding
 
 
+def in_capitals(value, what):
+    """A name that is an option."""
+    if not isinstance(value, str):
+        raise TypeError(f"Expected string for argument '{what}' not {value!r}.")
+    return value.upper()
+
+
 def with_rank(tensor, least, most=None):
     """The tensor, which has so many dimensions; what is no tensor yet becomes one."""
     tensor = convert_to_tensor(tensor)

@@ -331,7 +331,7 @@ def global_norm(t_list, name=None):
 
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     """All tensors scaled down together where their norm exceeds a limit."""
-    length = global_norm(t_list) if use_norm is None else use_norm
+    length = global_norm(t_list) if use_norm is None else convert_to_tensor(use_norm)
     scale = clip_norm * execute("Minimum", 1.0 / length, 1.0 / convert_to_tensor(clip_norm, length.dtype))
     # A norm that is not finite makes all of them NaN, as in TensorFlow.
     scale = scale + (length - length)

@@ -231,6 +231,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
 
 def _frame_of_any(signal, size, length, step, pad_value, axis):
     """Of a size that is known when the function runs."""
+    length, step = (as_int32(v, "frame_length and frame_step") for v in (length, step))
     if pad_value is None:
         count = execute("Maximum", 1 + (size - length) // step, 0)
     else:
@@ -248,6 +249,8 @@ def overlap_and_add(signal, frame_step, name=None):
     if step < 1:
         raise ValueError(f"frame_step must be positive, got {step}.")
     frames, length = size_of(signal, -2), size_of(signal, -1)
+    if any(hasattr(v, "dtype") for v in (frames, length)):
+        step = as_int32(step, "frame_step")
     total = step * (frames - 1) + length
     places = execute("Reshape", of_pieces(frames, step, length), [-1])
     flat = with_sizes(signal, [-1], [frames * length])
@@ -307,6 +310,7 @@ def _check_norm(norm):
         raise ValueError(f"Unknown normalization. Supported normalization: None, 'ortho'. Got {norm}")
 
 
+@made_on_host
 def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
     """Discrete cosine transform, types one to four."""
     if axis != -1:

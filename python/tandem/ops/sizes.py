@@ -76,6 +76,8 @@ def of_pieces(count, step, length, rate=1):
     """places_of as a tensor, also of numbers that are known when the function runs."""
     if not any(isinstance(v, _core.Tensor) for v in (count, step, length)):
         return convert_to_tensor(places_of(count, step, length, rate))
+    if any(v > _MOST for v in (count, step, length, rate) if not isinstance(v, _core.Tensor)):
+        raise ResourceExhaustedError(None, None, "Numbers of pieces and of elements must fit int32. Use smaller ones.")
     starts, inner = (execute("Range", *(convert_to_tensor(v, int32) for v in (0, n, 1))) for n in (count, length))
     return starts[:, None] * step + inner[None, :] * rate
 

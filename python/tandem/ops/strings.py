@@ -139,7 +139,7 @@ def _decoded(input, input_encoding, errors, replacement_char):
     x = convert_to_tensor(input, string)
     flat = execute("Reshape", x, [-1])
     splits, points, offsets = execute(
-        "UnicodeDecodeWithOffsets", flat, input_encoding=input_encoding.upper(), errors=errors,
+        "UnicodeDecodeWithOffsets", flat, input_encoding=check.in_capitals(input_encoding, "input_encoding"), errors=errors,
         replacement_char=replacement_char,
     )  # fmt: skip
     return x, splits, points, offsets
@@ -163,7 +163,8 @@ def unicode_decode_with_offsets(
 
 def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):
     """Strings of code points; the last dimension goes away."""
-    options = {"output_encoding": output_encoding.upper(), "errors": errors, "replacement_char": replacement_char}
+    encoding = check.in_capitals(output_encoding, "output_encoding")
+    options = {"output_encoding": encoding, "errors": errors, "replacement_char": replacement_char}
     if hasattr(input, "row_splits"):
         splits = execute("Cast", input.row_splits, dtype=int64)
         return execute("UnicodeEncode", input.values, splits, **options)
@@ -178,7 +179,7 @@ def unicode_encode(input, output_encoding, errors="replace", replacement_char=65
 def _split_characters(input, input_encoding, errors, replacement_char):
     x, splits, points, offsets = _decoded(input, input_encoding, errors, replacement_char)
     ends = execute("Range", *(convert_to_tensor(v, int64) for v in (0, execute("Size", points, out_type=int64) + 1, 1)))
-    encoding = input_encoding.upper()
+    encoding = check.in_capitals(input_encoding, "input_encoding")
     values = execute("UnicodeEncode", points, ends, output_encoding=encoding, errors="replace")
     return _ragged(values, splits, x), _ragged(offsets, splits, x)
 
@@ -199,6 +200,6 @@ def unicode_transcode(
 ):  # fmt: skip
     """Strings in another encoding."""
     return execute(
-        "UnicodeTranscode", convert_to_tensor(input, string), input_encoding=input_encoding.upper(),
-        output_encoding=output_encoding.upper(), errors=errors, replacement_char=replacement_char,
+        "UnicodeTranscode", convert_to_tensor(input, string), input_encoding=check.in_capitals(input_encoding, "input_encoding"),
+        output_encoding=check.in_capitals(output_encoding, "output_encoding"), errors=errors, replacement_char=replacement_char,
     )  # fmt: skip
