@@ -34,7 +34,7 @@ test: ## build, run all tests, check format and layers
 test-long: ## all tests, with 100 rounds of kills, faults and soaks where `make test` has 5
 	@TANDEM_LONG_TESTS=1 tools/run-tests dev python checks
 
-fuzz: ## hostile calls, graphs, structures and files (MINUTES=5 in all, ARGS="fuzz_ops")
+fuzz: ## hostile calls, graphs, pipelines, structures and files (MINUTES=5 in all, ARGS="fuzz_ops")
 	@-tools/setup fuzz
 	@$(MAKE) --no-print-directory build PRESET=dev TARGETS="tandem_python tandem_cli op_test hostile_graph_test"
 	@TANDEM_PACKAGE=$(CURDIR)/build/dev/python .venv/bin/python tests/fuzz/run --minutes $(or $(MINUTES),5) $(ARGS)
