@@ -145,8 +145,11 @@ class CardinalityStage final : public Stage {
       Counting(const Context& c, std::unique_ptr<Cursor> from, int64_t n)
           : Cursor(c, "AssertCardinality"), input(std::move(from)), expected(n) {}
       bool advance(Element& out) override {
+        if (over) return false;
         const bool more = input->next(out);
         count += more;
+        // Its error comes once: who ignores errors would get it for ever.
+        over = !more;
         const bool wrong =
             expected == kInfinite
                 ? !more
@@ -162,6 +165,7 @@ class CardinalityStage final : public Stage {
       const std::unique_ptr<Cursor> input;
       const int64_t expected;
       int64_t count = 0;
+      bool over = false;
     };
     return std::make_unique<Counting>(context, input_->open(context), expected_.get());
   }

@@ -1,4 +1,6 @@
 // Sources that need no file and no user's code: one element, numbers, random numbers.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/philox.h"
@@ -72,8 +74,10 @@ class RangeStage final : public Stage {
   int64_t cardinality() const override {
     if (!start_.known() || !stop_.known() || !step_.known()) return kUnknown;
     const int64_t start = start_.get(), stop = stop_.get(), step = step_.get();
-    if (step > 0) return stop > start ? (stop - start - 1) / step + 1 : 0;
-    return start > stop ? (start - stop - 1) / -step + 1 : 0;
+    if (step > 0) {
+      return stop > start ? count(start, stop, static_cast<uint64_t>(step)) : 0;
+    }
+    return start > stop ? count(stop, start, 0 - static_cast<uint64_t>(step)) : 0;
   }
 
   std::unique_ptr<Cursor> open(const Context& context) const override {
@@ -83,7 +87,9 @@ class RangeStage final : public Stage {
       bool advance(Element& out) override {
         if (left-- <= 0) return false;
         out.assign(1, number(next, dtype));
-        next += step;
+        // The one after the last may not fit.
+        next = static_cast<int64_t>(static_cast<uint64_t>(next) +
+                                    static_cast<uint64_t>(step));
         return true;
       }
       int64_t next, step, left;
@@ -100,6 +106,13 @@ class RangeStage final : public Stage {
   }
 
  private:
+  // Without a sign: the distance of two numbers may not fit with one.
+  static int64_t count(int64_t low, int64_t high, uint64_t step) {
+    const uint64_t distance = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+    const uint64_t whole = (distance - 1) / step + 1;
+    return static_cast<int64_t>(std::min(whole, static_cast<uint64_t>(INT64_MAX)));
+  }
+
   const Size start_, stop_, step_;
   const DType dtype_;
 };

@@ -27,6 +27,7 @@ void copy_contents(const Tensor& from, void* to) {
 
 Element stack(std::span<const Element> elements) {
   Element result;
+  if (elements.empty()) return result;  // of elements without components
   const auto n = static_cast<int64_t>(elements.size());
   for (size_t c = 0; c < elements[0].size(); ++c) {
     const Tensor& first = elements[0][c];

@@ -108,7 +108,8 @@ Seeds& seeds() {
 void set_global_seed(int64_t seed) {
   Seeds& s = seeds();
   std::lock_guard lock(s.mutex);
-  s.global = seed;
+  // What is paired with an op's seed is cut as TensorFlow cuts seeds, to [0, 2^31 - 1).
+  s.global = (seed % kMaxInt32 + kMaxInt32) % kMaxInt32;
   s.python.emplace(seed);
   s.positions.clear();
 }

@@ -145,13 +145,17 @@ DType dtype_of_tensors(PyObject* value) {
   return DType::kInvalid;
 }
 
-// Are all of its tensors numbers, which may be taken as values of another dtype?
-bool has_numbers_only(PyObject* value) {
+// Are all of its tensors numbers, which may be taken as values of another dtype? Symbolic
+// ones are not where no number may become another one: nobody can look whether it fits.
+bool has_values_only(PyObject* value, bool exact) {
   if (is_variable(value)) return true;
-  if (is_tensor(value)) return tensor_of(value).dtype() != DType::kString;
+  if (is_tensor(value)) {
+    const Tensor& t = tensor_of(value);
+    return !(exact && t.impl()->symbolic) && t.dtype() != DType::kString;
+  }
   if (!PyList_Check(value) && !PyTuple_Check(value)) return is_scalar(value);
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value); ++i) {
-    if (!has_numbers_only(PySequence_Fast_GET_ITEM(value, i))) return false;
+    if (!has_values_only(PySequence_Fast_GET_ITEM(value, i), exact)) return false;
   }
   return true;
 }
@@ -176,7 +180,7 @@ Tensor stack_of(PyObject* value, const ConvertOptions& options) {
   ConvertOptions inner = options;
   if (inner.dtype == DType::kInvalid) inner.dtype = options.hint;
   if (inner.dtype != DType::kInvalid && inner.dtype != natural &&
-      inner.dtype != DType::kString && has_numbers_only(value)) {
+      inner.dtype != DType::kString && has_values_only(value, options.exact)) {
     try {
       return stack_of_values(value, inner);
     } catch (nb::python_error&) {

@@ -37,6 +37,14 @@ data::Size to_size(nb::handle value) {
   if (is_tensor(value.ptr()) && tensor_of(value.ptr()).impl()->symbolic) {
     return data::Size(tensor_of(value.ptr()));
   }
+  int overflow = 0;
+  if (PyLong_Check(value.ptr())) {
+    PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  }
+  if (overflow != 0) {  // TensorFlow makes a tensor of it
+    raise(PyExc_ValueError,
+          "A count of a dataset must fit int64: " + repr_of(value.ptr()));
+  }
   const Ints ints = to_ints(value.ptr(), "a count of a dataset");
   if (ints.size() != 1) refuse();
   return ints[0];

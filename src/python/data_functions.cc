@@ -23,7 +23,10 @@ data::FunctionPtr from_callable(nb::object callable) {
     try {
       data::Element given(arguments.begin(), arguments.end());
       const nb::tuple tensors = from_element(given);
-      return to_element(nb::steal(PyObject_CallObject(held->get().ptr(), tensors.ptr())));
+      const nb::object made =
+          nb::steal(PyObject_CallObject(held->get().ptr(), tensors.ptr()));
+      if (!made.is_valid()) throw nb::python_error();
+      return to_element(made);
     } catch (nb::python_error& e) {
       throw_as_pipeline_error(e);
     }

@@ -1,10 +1,13 @@
 """A short run of the fuzzer of pipelines (tests/fuzz/fuzz_datasets.py), that it sees what it is for, and what it found."""
 
+import os
 import pathlib
+import subprocess
 import sys
 
 import pytest
 import tandem as tf
+from conftest import PACKAGE, environment
 
 FUZZER = pathlib.Path(__file__).parents[1] / "fuzz/fuzz_datasets.py"
 sys.path.insert(0, str(FUZZER.parent))
@@ -12,6 +15,16 @@ sys.path.insert(0, str(FUZZER.parent))
 import fuzz_datasets  # noqa: E402
 
 Dataset = tf.data.Dataset
+CALLS = "4000" if os.environ.get("TANDEM_LONG_TESTS") == "1" else "400"
+
+
+def test_a_slice_of_pipelines():
+    run = subprocess.run(
+        [sys.executable, str(FUZZER), "--seed", "15", "--calls", CALLS],
+        env={**environment(), "TANDEM_PACKAGE": str(PACKAGE)}, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.endswith(f"fuzz_datasets: {CALLS} calls, 0 findings\n"), run.stdout
 
 
 def test_pipelines_are_those_of_their_seed():
@@ -53,6 +66,8 @@ REFUSED = {
     ),
     "unbatch of scalars": lambda: Dataset.from_tensors(tf.ragged.constant([[1], [2, 3]])).enumerate().unbatch(),
     "rebatch of datasets": lambda: Dataset.range(6).window(2).rebatch(2),
+    "a count of more than 64 bits": lambda: Dataset.range(3).take(10**30),
+    "a step of more than 64 bits": lambda: Dataset.range(1, 9, 2**63),
 }
 
 
@@ -67,6 +82,29 @@ def test_rows_of_one_ragged_dimension_are_plain_tensors():
     assert rows.element_spec == tf.TensorSpec([], tf.int32)
     counted = tf.function(lambda: rows.reduce(0, lambda total, x: total + x))
     assert counted().numpy() == 6
+
+
+@pytest.mark.parametrize("start, step", [(3, -2), (-(2**62), 2**61), (2**63 - 2, 1), (-(2**63) + 1, -1)])
+def test_counters_down_and_far(start, step):
+    limit = [start + i * step for i in range(4) if -(2**63) < start + i * step < 2**63 - 1]
+    assert [int(x) for x in Dataset.counter(start, step).take(len(limit))] == limit
+    assert Dataset.range(-(2**63), 2**63 - 1, 2**62).cardinality().numpy() == 4
+
+
+def test_the_error_of_a_count_comes_once():
+    short = Dataset.range(3).apply(tf.data.experimental.assert_cardinality(5))
+    assert [int(x) for x in short.ignore_errors()] == [0, 1, 2]
+
+
+def test_elements_too_long_for_every_bucket():
+    buckets = Dataset.range(10).bucket_by_sequence_length(lambda x: x, [2, 5], [2, 2, 2], pad_to_bucket_boundary=True)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must have length < max"):
+        list(buckets)
+
+
+def test_batches_of_nothing_in_parallel():
+    nothing = Dataset.range(5).map(lambda x: None)
+    assert list(nothing.batch(2, num_parallel_calls=2)) == list(nothing.batch(2)) == [None] * 3
 
 
 # As TensorFlow 2.21 gives them.
@@ -92,3 +130,16 @@ def test_seeds_of_every_size(run_python, seed):
     )
     assert status == 0, errors
     assert output.split() == ["True", "True"]
+
+
+@pytest.mark.parametrize("seed", [-7, 2**33])
+def test_a_seed_for_all_of_every_size(seed):
+    """As one of [0, 2**31 - 1), where an op has a seed of its own, too."""
+    drawn = []
+    try:
+        for given in (seed, seed % (2**31 - 1)):
+            tf.random.set_seed(given)
+            drawn.append([float(tf.random.uniform([], seed=3)), [int(x) for x in Dataset.range(9).shuffle(9, seed=3)]])
+    finally:
+        tf.random.set_seed(0)
+    assert drawn[0] == drawn[1]

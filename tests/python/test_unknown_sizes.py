@@ -161,3 +161,31 @@ def test_a_table_lives_as_long_as_the_function_that_made_it(wrapped):
     del traced
     gc.collect()
     assert concrete(tf.constant(["a", "b", "c"])).numpy().tolist() == [1, 2, -1]
+
+
+def test_the_error_of_an_empty_result_is_not_lost(run_python):
+    """A copy of no bytes did not wait for what made it."""
+    status, output, errors = run_python(
+        """
+        import tandem as tf
+
+        rows, place = tf.ones([2, 0]), tf.constant(7, tf.int64)
+        for _ in range(500):
+            try:
+                tf.gather(rows, place).numpy()
+                print("a value")
+            except tf.errors.InvalidArgumentError:
+                pass
+        """,
+        gpus=2,
+    )
+    assert status == 0, errors
+    assert output == ""
+
+
+def test_a_list_of_symbolic_tensors_of_another_dtype():
+    traced = tf.function(lambda x: tf.convert_to_tensor([x, 1], tf.int32))
+    assert traced(tf.constant(31.5)).numpy().tolist() == [31, 1]
+    # A size is never cut.
+    with pytest.raises((ValueError, TypeError, tf.errors.InvalidArgumentError)):
+        tf.function(lambda n: tf.zeros([n, 0]))(tf.constant(2.5))
