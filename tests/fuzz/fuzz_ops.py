@@ -106,7 +106,7 @@ MAY_DIFFER = {
     "nobody reads what was written": MayDiffer(r"^TensorArray", r"value here, there OutOfRangeError"),
     "the address of an object": MayDiffer(r"^constant$", r"another value: \['string'.*6174203078"),
     "its rank or size is wanted": MayDiffer(
-        r"^(image\.(resize|total_variation|random_jpeg.*)|unstack|nn\.(dilation2d|erosion2d)|(nn|math)\.approx_(max|min)_k"
+        r"^(image\.(resize|total_variation|random_jpeg.*)|unstack|raw_ops\.Unpack|nn\.(dilation2d|erosion2d)|(nn|math)\.approx_(max|min)_k"
         r"|experimental\.numpy\.(nonzero|moveaxis|maximum)|image\.(rgb_to_|y)..._?.*|signal\.(dct|idct))$",
         r"^value there, here (ValueError|TypeError)"),
     "shapes that a mask may have": MayDiffer(r"^getitem$", r"value here, there ValueError: boolean_mask: Shapes"),
@@ -132,6 +132,8 @@ MAY_DIFFER |= {
     "a matrix of a size that is not known": MayDiffer(r"^signal\.inverse_mdct$|^linalg\.tri", r"here ValueError: The size of the .* must be known"),
     "axes of an unknown rank": MayDiffer(r"^signal\.i?fftshift$|^tensordot$|^transpose$", r"^value there, here (ValueError|TracedArgumentError): .*rank"),
     "solvers of matrices of unknown size": MayDiffer(r"^linalg\.(lstsq|pinv|matrix_rank)$", r"here TracedArgumentError: .*known"),
+    "a border of an image of unknown rank": MayDiffer(r"^image\.pad_to_bounding_box$", r"here InvalidArgumentError: Pad: The first dim"),
+    "== of dtypes whose shapes do not fit": MayDiffer(r".", r"here TracedArgumentError: cannot compute (Not)?Equal as input"),
     "a shape of floats whose rank is not known": MayDiffer(r"^reshape$", r"value here, there InvalidArgumentError: Reshape"),
     "!= of shapes that turn out not to fit": MayDiffer(r".", r"here InvalidArgumentError: Incompatible shapes: .*Op:(Not)?Equal"),
     "a table that a dataset's function makes": MayDiffer(r"lookup", r"here NotFoundError: .*there is no table"),
@@ -143,7 +145,7 @@ ALSO = {
     "IndexError": r"slice|stack|getitem|gather|squeeze|expand_dims|transpose|axis|dim|shape|swap|move|take|insert|numpy"
     r"|scan|fold|map_fn|^(cond|case|switch_case)$",  # the caller's own
     "AttributeError": r"\.numpy$|^DeviceSpec|^strings\.format$|^image\.|^sparse\.|^nn\.(safe_)?embedding_lookup_sparse$|^io\.decode_image$"
-    r"|assert_shapes$|^io\.parse_",
+    r"|assert_shapes$|^io\.parse_|^nn\.bias_add$",
     "KeyError": r"^$",
     "OverflowError": r"^constant$",
     "RuntimeError": r"^(gradients|hessians)$",

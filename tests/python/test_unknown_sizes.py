@@ -145,6 +145,14 @@ def test_a_rank_that_fits():
         tf.function(check, open_specs([floats(2, 2)], False), autograph=False)(floats(2, 2))
 
 
+def test_complex_numbers_that_are_near():
+    near = tf.function(tf.debugging.assert_near)
+    near(tf.constant([1 + 2j]), tf.constant([1 + 2j]))
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        near(tf.constant([1 + 2j]), tf.constant([1 + 3j]))
+    assert tf.signal.vorbis_window(0).shape == [0]
+
+
 def find(keys):
     entries = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
     return tf.lookup.StaticHashTable(entries, -1).lookup(keys)

@@ -67,7 +67,8 @@ def assert_near(x, y, rtol=None, atol=None, message=None, summarize=None, name=N
     eps = 10 * float(np.finfo(x.dtype.real_dtype.as_numpy_dtype).eps)
     rtol, atol = (eps if v is None else float(v) for v in (rtol, atol))
     if x._symbolic or y._symbolic:
-        close = execute("LessEqual", execute("Abs", x - y), atol + rtol * execute("Abs", y))
+        size = "ComplexAbs" if x.dtype.is_complex else "Abs"
+        close = execute("LessEqual", execute(size, x - y), atol + rtol * execute(size, y))
         data = [message] if message else []
         text = f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}"
         _assert_later(execute("All", close), [*data, text, "x =", x, "y =", y], summarize)

@@ -197,7 +197,7 @@ def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=float32, name=N
 def vorbis_window(window_length, dtype=float32, name=None):
     """The power-complementary window of Vorbis."""
     n = int(window_length)
-    inner = np.sin(np.pi / n * (np.arange(n) + 0.5))
+    inner = np.sin(np.pi / max(n, 1) * (np.arange(n) + 0.5))
     return convert_to_tensor(np.sin(np.pi / 2 * inner * inner), as_dtype(dtype))
 
 
