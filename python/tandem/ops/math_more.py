@@ -3,7 +3,6 @@
 import collections
 import math
 
-from tandem import _core
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.errors import InvalidArgumentError

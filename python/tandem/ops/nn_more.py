@@ -5,7 +5,7 @@ import operator
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
-from tandem.framework.dtypes import float32, int32, int64
+from tandem.framework.dtypes import int32, int64
 from tandem.ops.check import axis_of, size_of, with_rank
 from tandem.ops.math import lowest
 from tandem.ops.nn import batch_normalization, conv2d, conv2d_transpose
