@@ -171,7 +171,8 @@ def ragged_rows(rng):
     return model, batch
 
 
-MODELS = [sparse_rows, ragged_rows, scalar_ids, sequences, tables, dense, two_inputs, images, recurrent, attention, distinct_ids, lengths]
+MODELS = [scalar_ids, sequences, tables, dense, two_inputs, images, recurrent, attention, distinct_ids, lengths,
+          sparse_rows, ragged_rows]  # fmt: skip
 
 
 # ---- Feeds: each runs one round
@@ -333,7 +334,7 @@ FEEDS_OF = {sparse_rows: _LOOPS, ragged_rows: _LOOPS}
 # What parameters without a default are given.
 _GIVEN = {
     "inner_optimizer": lambda: keras.optimizers.Adam(),
-    "optimizer_map": lambda: keras.optimizers.OptimizerMap(keras.optimizers.Adam(), {".*kernel": keras.optimizers.SGD()}),
+    "optimizer_map": lambda: keras.optimizers.OptimizerMap(keras.optimizers.Adam(), {".*l": keras.optimizers.SGD()}),
 }
 _OPTIONS = [
     {}, {}, {"clipnorm": 1.0}, {"clipvalue": 0.5}, {"global_clipnorm": 1.0}, {"use_ema": True, "ema_overwrite_frequency": 7},
