@@ -337,8 +337,9 @@ _GIVEN = {
     "optimizer_map": lambda: keras.optimizers.OptimizerMap(keras.optimizers.Adam(), {".*l": keras.optimizers.SGD()}),
 }
 _OPTIONS = [
-    {}, {}, {"clipnorm": 1.0}, {"clipvalue": 0.5}, {"global_clipnorm": 1.0}, {"use_ema": True, "ema_overwrite_frequency": 7},
-    {"gradient_accumulation_steps": 3}, {"weight_decay": 0.01}, {"momentum": 0.9}, {"amsgrad": True}, {"centered": True},
+    {}, {}, {"clipnorm": 1.0}, {"clipvalue": 0.5}, {"global_clipnorm": 1.0},
+    {"use_ema": True, "ema_overwrite_frequency": 7}, {"gradient_accumulation_steps": 3},
+    {"weight_decay": 0.01}, {"momentum": 0.9}, {"amsgrad": True}, {"centered": True},
 ]  # fmt: skip
 
 

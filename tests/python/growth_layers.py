@@ -78,7 +78,7 @@ _INPUTS = {
     "waves": _floats(300, 1),
     "ids": ((3,), "int32", lambda rng, n: rng.integers(0, 5, (n, 3)).astype("int32")),
     "categories": ((), "int32", lambda rng, n: rng.integers(0, 5, n).astype("int32")),
-    "words": ((), "string", lambda rng, n: _WORDS[rng.integers(0, len(_WORDS), n)]),
+    "words": ((), "string", lambda rng, n: tf.constant(_WORDS[rng.integers(0, len(_WORDS), n)])),
 }
 _KINDS_OF = {
     "CategoryEncoding": "ids", "Embedding": "ids", "HashedCrossing": "categories", "Hashing": "ids", "IntegerLookup": "ids",
