@@ -13,6 +13,9 @@ namespace tandem {
 namespace {
 
 void check_order(const InferContext& c, int64_t lower, int64_t upper) {
+  if (lower < INT32_MIN || upper > INT32_MAX) {
+    c.fail(fmt::format("diagonals {} to {} do not fit in 32 bits", lower, upper));
+  }
   if (lower > upper) {
     c.fail(
         fmt::format("lower_diag_index must not be larger than upper_diag_index: {} > {}",

@@ -64,6 +64,9 @@ void infer_roll(InferContext& c) {
       c.fail(fmt::format("axis {} is out of range", axis));
     }
   }
+  for (int64_t shift : a.shift) {
+    if (shift == INT64_MIN) c.fail(fmt::format("shift {} is out of range", shift));
+  }
   c.add_output(c.dtype(0), in);
 }
 void grad_roll(GradContext& c) {

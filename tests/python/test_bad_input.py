@@ -759,7 +759,6 @@ REFUSED = {
     "norm to use": lambda: tf.clip_by_global_norm([tf.ones([2])], lambda x: x, 1j),
     "lengths of rows": lambda: tf.RaggedTensor.from_tensor(tf.ones([4, 4]), lengths=2**32),
     "bins": lambda: tf.signal.linear_to_mel_weight_matrix(2**63),
-    "paddings that are not known": tf.function(lambda: tf.required_space_to_batch_paddings(tf.range(tf.random.uniform([], 1, 2, tf.int32)), [1])),
     "steps of frames": tf.function(lambda: tf.signal.frame(tf.zeros([tf.random.uniform([], 9, 10, tf.int32)]), 4, 2**32 + 3)),
     "eigenvalues": lambda: tf.linalg.eigh_tridiagonal(tf.ones([3]), tf.ones([2]), select="i", select_range=[2, 1]),
 }

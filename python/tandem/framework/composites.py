@@ -2,8 +2,9 @@
 
 Lists, tuples, named tuples, mappings, attrs classes and classes with `__tf_flatten__` are opened, and so is every object
 whose class says what it is made of: `_tf_components()` returns its parts, `_tf_rebuild(parts)` an object like it with
-other parts, and `_tf_counted_by_data` has the numbers of the parts whose first size is data. Mappings give their values in the order of their sorted keys (framework/nest.py), so that two with
-the same keys match whatever order they have. Only the native walk of a call takes them as they are (`in_given_order`).
+other parts, and `_tf_counted_by_data` has the numbers of the parts whose first size is data. Mappings give their
+values in the order of their sorted keys (framework/nest.py), so that two with the same keys match whatever order they
+have. Only the native walk of a call takes them as they are (`in_given_order`).
 """
 
 import collections.abc

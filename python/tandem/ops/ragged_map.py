@@ -8,7 +8,7 @@ from tandem.framework.graph import FuncGraph
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
 from tandem.framework.sparse import SparseTensor, SparseTensorSpec, retain
 from tandem.framework.spec import TensorSpec
-from tandem.ops.control_flow import as_tensor, require_form, while_loop
+from tandem.ops.control_flow import as_tensor, plain_form, require_form, while_loop
 from tandem.ops.functional import of_dtype
 from tandem.ops.sizes import as_int32
 from tandem.ops.tensor_array import TensorArray
@@ -173,9 +173,11 @@ def ragged_map_fn(fn, elems, signature):
     shapes = _shapes_made(fn, elems, flat) if _core.static_value(count) == 0 else [None] * len(kinds)
     results = [kind(spec, count, shape) for kind, spec, shape in zip(kinds, nest.flatten(signature), shapes)]
 
+    wanted = plain_form(_form(signature))
+
     def body(i, arrays):
         made = fn(nest.pack_sequence_as(elems, [row_of(e, i) for e in flat]))
-        require_form(_form(made), _form(signature), made, signature, "The function of each row returned")
+        require_form(_form(made), wanted, made, signature, "The function of each row returned")
         return i + 1, [r.write(a, i, value) for r, a, value in zip(results, arrays, nest.flatten(made))]
 
     start = (convert_to_tensor(0), [list(r.arrays) for r in results])

@@ -59,8 +59,13 @@ class Words {
   size_t at_ = 0;
 };
 
+// Ratios and areas may be any numbers; beyond every image one is as good as the other.
+double in_reach(double x) {
+  constexpr double kFar = 0x1p40;
+  return x < kFar ? std::max(x, -kFar) : kFar;
+}
 // Halves go to the even neighbour.
-int64_t rounded(double x) { return std::lrint(x); }
+int64_t rounded(double x) { return std::lrint(in_reach(x)); }
 
 // A box of that ratio with an area between two; none when rounding forbids it.
 std::optional<Box> draw(const image::SampleBoxAttrs& a, int64_t height, int64_t width,
@@ -73,7 +78,8 @@ std::optional<Box> draw(const image::SampleBoxAttrs& a, int64_t height, int64_t 
     return rounded(static_cast<double>(r) * ratio);
   };
   if (columns_of(tallest) > width) {
-    tallest = static_cast<int64_t>((static_cast<double>(width) + 0.5 - 1e-7) / ratio);
+    const double fits = (static_cast<double>(width) + 0.5 - 1e-7) / ratio;
+    tallest = static_cast<int64_t>(in_reach(fits));
     tallest -= columns_of(tallest) > width;
   }
   tallest = std::min(tallest, height);
