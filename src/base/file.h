@@ -14,8 +14,8 @@ namespace tandem {
                                    const std::string& path);
 
 /// The path, for a call that takes C's texts: without the "file://" of a URL. Throws
-/// InvalidArgumentError for one with a zero byte: the call would take what stands before it
-/// for the name.
+/// InvalidArgumentError for one with a zero byte: the call would take what stands before
+/// it for the name.
 std::string checked_path(const std::string& path);
 
 /// A file opened for reading at any offset.

@@ -260,7 +260,8 @@ Tensor Tensor::to_host() const {
     t.buffer->host_wait();
     return *this;
   }
-  // Nothing is copied of an empty one; whoever reads it is told of its error all the same.
+  // Nothing is copied of an empty one; whoever reads it is told of its error all the
+  // same.
   if (t.bytes() == 0) t.buffer->host_wait();
   Tensor host = copy_to_device(*this, Runtime::get().cpu());
   host.impl()->buffer->host_wait();

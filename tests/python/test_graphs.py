@@ -99,7 +99,7 @@ def test_projective_transform_has_a_gradient():
 
 
 def test_lists_of_tensors_are_cast_while_a_function_is_traced():
-    """As TensorFlow does, also for what an argument of an op must be."""
+    """As TensorFlow does; but no number that is not known becomes a size: TensorFlow cuts it."""
 
     @tf.function
     def floats(x):
@@ -110,7 +110,9 @@ def test_lists_of_tensors_are_cast_while_a_function_is_traced():
         return tf.reshape(tf.zeros([4]), (x, 2))
 
     assert floats(tf.constant(3)).numpy().tolist() == [3.0, 2.0]
-    assert reshaped(tf.constant(2.0)).shape == (2, 2)
+    assert reshaped(tf.constant(2)).shape == (2, 2)
+    with pytest.raises((TypeError, ValueError), match="Cast it"):
+        reshaped(tf.constant(2.0))
 
 
 def test_sizes_that_only_a_call_knows():

@@ -142,7 +142,7 @@ class Transforms:
         from tandem.framework.sparse import SparseTensorSpec
 
         if any(getattr(leaf, "shape", TensorShape([])).rank == 0 for leaf in self._structure.leaves):
-            raise ValueError(f"Cannot unbatch an input with scalar components: {self.element_spec}.")
+            raise ValueError(f"Cannot unbatch an input with scalar components. It gives {self.element_spec}.")
         rows = (leaf for leaf in self._structure.leaves if isinstance(leaf, (RaggedTensorSpec, SparseTensorSpec)))
         if any(isinstance(leaf, SparseTensorSpec) or leaf.ragged_rank for leaf in rows):
             whole = nest.is_nested(self.element_spec) and isinstance(self.element_spec, tuple)
