@@ -1,7 +1,5 @@
 #include "run/eager.h"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "base/flags.h"
@@ -12,6 +10,7 @@
 #include "run/async_call.h"
 #include "run/call_inputs.h"
 #include "run/call_plan.h"
+#include "run/first_run.h"
 #include "run/host_call.h"
 #include "run/tape.h"
 #include "tandem/device.h"
@@ -31,17 +30,12 @@ struct OpCounter {
 };
 thread_local OpCounter t_ops;
 
-// Libraries make static objects when a kernel first runs. The caller waits for that run,
-// so that they exist before the process can end, and are destroyed only after the
-// stream's thread is gone.
+// The caller waits for a kernel's first run (run/first_run.h).
 void settle_first_run(const CallPlan& plan, TimePoint done) {
-  if (plan.device->platform() != kHostPlatform) return;
-  static std::array<std::atomic<bool>, 4096> ran{};
-  auto& flag = ran[static_cast<size_t>(plan.kernel->index) % ran.size()];
-  if (flag.load(std::memory_order_relaxed)) return;
+  if (plan.device->platform() != kHostPlatform || !first_run::is_new(*plan.kernel))
+    return;
   done.host_wait();
-  Runtime::get().join_threads_before_statics();
-  flag.store(true, std::memory_order_relaxed);
+  first_run::settle({&plan.kernel, 1});
 }
 
 class Call {
@@ -225,9 +219,9 @@ class Call {
     Team* team = plan_->device->team();
     CurrentTeam current(team);
     std::optional<TeamToken> token;
-    if (plan_->kernel->library_threads && team && team->threads() > 1) {
-      token.emplace(team);
-      if (token->threads() == 1) plan_ = find_plan(call, true);
+    if (plan_->kernel->library_threads && team) {
+      token.emplace(team);  // also for a team of one: a library would take all cores
+      if (token->threads() < team->threads()) plan_ = find_plan(call, true);
     }
     fill_input_pointers(in);
     for (size_t i = 0; i < plan_->outputs.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "device/runtime.h"
 #include "graph/source_of.h"
 #include "run/executable_frame.h"
+#include "run/first_run.h"
 #include "run/node_error.h"
 #include "tandem/device.h"
 #include "tensor/live_memory.h"
@@ -238,8 +239,24 @@ void Executable::drop_handles(Frame& f) {
 
 void Executable::finish(Frame& f) {
   if (has_async_) finish_async(f);
-  if (f.fresh && !side_ends_.empty()) Runtime::get().join_threads_before_statics();
+  if (f.fresh && (has_async_ || !side_ends_.empty())) settle_first_run(f);
   f.fresh = false;
+}
+
+// Threads have run kernels, some of them perhaps for the first time (run/first_run.h).
+void Executable::settle_first_run(Frame& f) {
+  std::vector<const Kernel*> fresh;
+  collect_new_kernels(fresh);
+  if (fresh.empty()) return;
+  if (has_async_) wait_for_lanes(f);
+  first_run::settle(fresh);
+}
+
+void Executable::collect_new_kernels(std::vector<const Kernel*>& kernels) const {
+  for (const Step& s : steps_) {
+    if (s.kernel && first_run::is_new(*s.kernel)) kernels.push_back(s.kernel);
+  }
+  for (const auto& child : children_) child->collect_new_kernels(kernels);
 }
 
 // When lanes have work left: who waits for what, and where an error goes.
@@ -269,11 +286,6 @@ void Executable::finish_async(Frame& f) {
     }
   }
   f.arguments.clear();
-  if (f.fresh) {
-    // Libraries make static objects when a kernel first runs (see eager.cc).
-    wait_for_lanes(f);
-    Runtime::get().join_threads_before_statics();
-  }
 }
 
 // Variables on devices are ready, and no longer used, when what was submitted last is

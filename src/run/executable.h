@@ -144,6 +144,8 @@ class Executable {
   static void drop_handles(Frame& frame);
   void make_room();
   [[gnu::cold]] void finish(Frame& frame);
+  void settle_first_run(Frame& frame);
+  void collect_new_kernels(std::vector<const Kernel*>& kernels) const;
   void issue(Frame& frame);
   void run_on_host(Frame& frame, size_t begin, size_t end);
   [[gnu::noinline]] void run_other(Frame& frame, const Step& step);
