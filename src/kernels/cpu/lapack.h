@@ -4,7 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -129,10 +131,17 @@ TANDEM_LAPACK_COMPLEX(std::complex<double>, z)
 #undef TANDEM_LAPACK_REAL
 #undef TANDEM_LAPACK_COMPLEX
 
-/// The size that a workspace query (call with size -1) wrote.
+/// The size that a workspace query (call with size -1) wrote, as a float perhaps: from
+/// 2^24 on it may have been rounded down, and the next float is enough.
 template <class T>
 Int queried(T answer) {
-  return std::max<Int>(1, static_cast<Int>(std::real(answer)));
+  using R = Real<T>;
+  const R size = std::real(answer);
+  constexpr R kExact = R(int64_t{1} << std::numeric_limits<R>::digits);
+  const R enough =
+      size < kExact ? size : std::nextafter(size, std::numeric_limits<R>::max());
+  constexpr auto kMost = static_cast<double>(std::numeric_limits<Int>::max());
+  return std::max<Int>(1, static_cast<Int>(std::min(static_cast<double>(enough), kMost)));
 }
 
 }  // namespace lapack
@@ -161,6 +170,11 @@ struct MatrixBatch {
     return at;
   }
 };
+
+inline double cube(int64_t n) {
+  const auto x = static_cast<double>(n);
+  return x * x * x;
+}
 
 /// The batch of input i; throws when the matrices are larger than LAPACK can count.
 MatrixBatch matrix_batch(const Signature& s, int i);
