@@ -31,18 +31,22 @@ std::array<Stream*, 3> queues(Device& device) {
   return {&device.compute(), &device.copy_in(), &device.copy_out()};
 }
 
+constexpr std::chrono::milliseconds kBetweenLooks(50);  // for an interrupt
+
 // Work that is queued holds what it reads, on any device: once it is done there may be
-// room. Other devices may be busy with something else, for ever even.
+// room. Nothing of the caller's is in use yet, so that an interrupt need not wait for the
+// queue. Other devices may be busy with something else, for ever even.
 void wait_for_memory(Device& device) {
-  for (Stream* queue : queues(device)) queue->now().host_wait();
+  std::vector<TimePoint> own;
+  for (Stream* queue : queues(device)) own.push_back(queue->now());
+  while (!pass_within(own, kBetweenLooks)) poll_interrupt_now();
   std::vector<TimePoint> others;
   for (Device* other : Runtime::get().devices()) {
     if (other == &device) continue;
     for (Stream* queue : queues(*other)) others.push_back(queue->now());
   }
   constexpr int kMostTurns = 200;
-  for (int i = 0; i < kMostTurns && !pass_within(others, std::chrono::milliseconds(50));
-       ++i) {
+  for (int i = 0; i < kMostTurns && !pass_within(others, kBetweenLooks); ++i) {
     poll_interrupt_now();
   }
 }

@@ -31,13 +31,13 @@ PRELUDE = """
 """
 
 
-def interrupt(tmp_path, code, *, gpus=None, command=(), after=0.5):
+def interrupt(tmp_path, code, *, gpus=None, command=(), after=0.5, env=None):
     """Runs a program, interrupts it when it says that it is ready; returns (status, stdout, stderr)."""
     script = tmp_path / "program.py"
     script.write_text(textwrap.dedent(PRELUDE) + textwrap.dedent(code))
     child = subprocess.Popen(
         [sys.executable, *command, str(script)],
-        env=environment(gpus),
+        env={**environment(gpus), **(env or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -350,6 +350,29 @@ def test_an_eager_loop_that_fills_the_queue_of_a_gpu(tmp_path):
                 print(float(tf.ones([2])[0]), flush=True)
         """,
         gpus=1,
+    )
+    check(result, "1.0")
+
+
+def test_an_eager_loop_that_fills_the_memory_of_a_gpu(tmp_path):
+    """Memory comes back when what is queued is done, which takes many minutes on a GPU this slow."""
+    result = interrupt(
+        tmp_path,
+        """
+        with tf.device("/GPU:0"):
+            x = tf.ones([500, 500])
+            try:
+                for i in range(10**9):
+                    y = x @ x
+                    if i == 20:
+                        print("ready", flush=True)
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+        with tf.device("/CPU:0"):
+            print(float(tf.ones([2])[0]), flush=True)
+        """,
+        gpus=1,
+        env={"TANDEM_EMULATED_SPEED": "0.001", "TANDEM_EMULATED_MEMORY_MB": "400"},
     )
     check(result, "1.0")
 
