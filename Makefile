@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-long test-python test-keras test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean
+.PHONY: help setup build demo test test-long test-repeat test-python test-keras test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -26,7 +26,13 @@ demo: ## show the CPU and a second device working at the same time, from C++ and
 	@if ! { [ -e build/dev/lib/libtandem_cuda.so ] && nvidia-smi -L >/dev/null 2>&1; }; then \
 	  export TANDEM_EMULATE_GPUS="$${TANDEM_EMULATE_GPUS:-1}"; \
 	fi; \
-	build/dev/bin/demo && PYTHONPATH=build/dev/python .venv/bin/python -m tandem run examples/cpu_and_gpu.py
+	build/dev/bin/demo && \
+	printf '\n4. A script that was written for TensorFlow\n' && \
+	PYTHONPATH=build/dev/python .venv/bin/python -m tandem run examples/cpu_and_gpu.py
+	@printf '\nGo on with:\n  %s\n  %s\n  %s\n' \
+	  'build/dev/bin/tandem doctor' \
+	  'PYTHONPATH=build/dev/python .venv/bin/python -m tandem run YOUR_SCRIPT.py' \
+	  'build/dev/bin/train_mlp        # after make build: training from C++'
 
 test: ## build, run all tests, check format and layers
 	@tools/run-tests dev python checks
@@ -38,6 +44,9 @@ fuzz: ## hostile calls, graphs, pipelines, structures and files (MINUTES=5 in al
 	@-tools/setup fuzz
 	@$(MAKE) --no-print-directory build PRESET=dev TARGETS="tandem_python tandem_cli op_test hostile_graph_test"
 	@TANDEM_PACKAGE=$(CURDIR)/build/dev/python .venv/bin/python tests/fuzz/run --minutes $(or $(MINUTES),5) $(ARGS)
+
+test-repeat: ## what make test built, N=100 times in random order beside load (ARGS="--only emulated")
+	@tools/test-repeat -n $(or $(N),100) $(ARGS)
 
 test-python: ## build, and run the tests of the Python package alone
 	@tools/run-tests python

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "device/cpu/host_memory.h"
 #include "device/out_of_memory.h"
 #include "tandem/error.h"
 
@@ -24,11 +25,6 @@ struct Arenas {
 Arenas& arenas() {
   static Arenas* const all = new Arenas;
   return *all;
-}
-
-size_t page_bytes() {
-  static const size_t bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
 }
 
 /// The offset of the arena that holds `address`; 0 when none does.

@@ -28,6 +28,7 @@ std::vector<ProbedDevice> EmulatedBackend::probe() {
   const int64_t memory =
       checked("TANDEM_EMULATED_MEMORY_MB", 4096, 1, int64_t{1} << 24) * kMiB;
   EmulatedLink::from_environment();  // complains now rather than at the first op
+  emulated_speed();
 
   const std::lock_guard lock(mutex_);
   unreserved_.assign(static_cast<size_t>(count), memory);
@@ -67,6 +68,7 @@ std::unique_ptr<Device> EmulatedBackend::open(const OpenRequest& request) {
         EmulatedDevice::Options{.request = request,
                                 .memory_bytes = static_cast<size_t>(bytes),
                                 .link = EmulatedLink::from_environment(),
+                                .speed = emulated_speed(),
                                 .on_close = give_back});
   } catch (...) {
     give_back();

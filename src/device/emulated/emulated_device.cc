@@ -39,6 +39,18 @@ EmulatedLink EmulatedLink::from_environment() {
                                                  standard.latency_seconds * 1e6)};
 }
 
+double emulated_speed() {
+  const double speed = env_double("TANDEM_EMULATED_SPEED", 1);
+  if (!(speed > 0 && speed <= 1)) {
+    throw ValueError(
+        "TANDEM_EMULATED_SPEED must be more than 0 and at most 1 (as fast as the cores "
+        "that "
+        "play the GPU), got " +
+        std::to_string(speed));
+  }
+  return speed;
+}
+
 EmulatedDevice::EmulatedDevice(Options options)
     : Device(emulated_info(options.request.info)),
       options_(std::move(options)),
@@ -51,7 +63,7 @@ EmulatedDevice::EmulatedDevice(Options options)
                   .allocator = type() + "_" + std::to_string(index()) + "_emulated",
                   .lane = short_name(),
                   .limited = options_.request.memory_limit > 0}),
-      compute_(stream_options("/compute", &team_)),
+      compute_(stream_options("/compute", &team_, options_.speed)),
       copy_in_(stream_options("/copy_in", nullptr)),
       copy_out_(stream_options("/copy_out", nullptr)) {
   ConditionalWork::offer(*this);
@@ -62,12 +74,14 @@ EmulatedDevice::~EmulatedDevice() {
   if (options_.on_close) options_.on_close();
 }
 
-EmulatedStream::Options EmulatedDevice::stream_options(const char* name, Team* team) {
+EmulatedStream::Options EmulatedDevice::stream_options(const char* name, Team* team,
+                                                       double speed) {
   return {.lane = recorder::intern(short_name() + name),
           .device = this,
           .address_offset = arena_.offset(),
           .cores = cores_.cores(),
-          .team = team};
+          .team = team,
+          .speed = speed};
 }
 
 TimePoint EmulatedDevice::copy(Stream& stream, void* to, const void* from, size_t bytes) {

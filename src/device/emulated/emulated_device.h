@@ -23,12 +23,17 @@ struct EmulatedLink {
   static EmulatedLink from_environment();
 };
 
+/// TANDEM_EMULATED_SPEED: how fast kernels are, beside those of the cores that play the
+/// device: more than 0, at most 1. Throws ValueError.
+double emulated_speed();
+
 class EmulatedDevice final : public Device {
  public:
   struct Options {
     OpenRequest request;
     size_t memory_bytes = 0;
     EmulatedLink link;
+    double speed = 1;                // of kernels, see emulated_speed()
     std::function<void()> on_close;  // called when the device is destroyed; may be empty
   };
   explicit EmulatedDevice(Options options);
@@ -46,7 +51,7 @@ class EmulatedDevice final : public Device {
   const EmulatedArena& arena() const { return arena_; }
 
  private:
-  EmulatedStream::Options stream_options(const char* name, Team* team);
+  EmulatedStream::Options stream_options(const char* name, Team* team, double speed = 1);
   bool holds(const void* address) const {
     return address >= arena_.base() && address < arena_.base() + arena_.bytes();
   }

@@ -1,8 +1,8 @@
-// EmulatedStream: a stream that is a thread. Tasks run in order on it; a task that throws
-// leaves its error with the stream, and later tasks still run (buffers carry what is
-// spoiled). The queue is bounded: submit() blocks while it is full. Its thread does not
-// live through a fork: in the child nothing waits for it, and work is refused. Owned by
-// its device; any thread may submit and wait.
+// EmulatedStream: a stream that is a thread. Tasks run in order on it, at the speed of
+// its core or slower; a task that throws leaves its error with the stream, and later
+// tasks still run (buffers carry what is spoiled). The queue is bounded: submit() blocks
+// while it is full. Its thread does not live through a fork: in the child nothing waits
+// for it, and work is refused. Owned by its device; any thread may submit and wait.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,7 @@ class EmulatedStream final : public Stream {
     int64_t address_offset = 0;
     CoreSet cores;
     Team* team = nullptr;  // for kernels that its tasks run
+    double speed = 1;      // of its core: a task takes 1 / speed of what it computes
     size_t capacity = 1024;
   };
   explicit EmulatedStream(Options options);
@@ -73,6 +74,7 @@ class EmulatedStream final : public Stream {
   void give_up_late();
   void run();
   void run_item(Item item);
+  void take_modelled_time(double computed_seconds);
 
   const Options options_;
   const StreamContext context_;
@@ -90,6 +92,7 @@ class EmulatedStream final : public Stream {
   std::atomic<uint64_t> completed_{0};  // written with the mutex held
 
   std::atomic<int32_t> end_loops_{0};  // threads that want it
+  double owed_seconds_ = 0;            // of modelled time; its thread's alone
   std::mutex join_mutex_;
   std::thread thread_;
 };

@@ -181,6 +181,12 @@ TEST(Command, ABadSettingIsAnErrorNotAnAbort) {
       tandem("devices", "TANDEM_EMULATE_GPUS=1 TANDEM_EMULATED_LATENCY_US=-1");
   EXPECT_EQ(r.code, 1) << r.text;
   EXPECT_SAYS(r, "TANDEM_EMULATED_LATENCY_US");
+  for (const char* speed : {"0", "-1", "1.5", "nan"}) {
+    const Result s = tandem(
+        "devices", std::string("TANDEM_EMULATE_GPUS=1 TANDEM_EMULATED_SPEED=") + speed);
+    EXPECT_EQ(s.code, 1) << s.text;
+    EXPECT_SAYS(s, "TANDEM_EMULATED_SPEED");
+  }
 }
 
 }  // namespace

@@ -116,6 +116,29 @@ ALONE_TEST(EmulatedDevice, CopiesTakeTheTimeOfTheLink,
   gpu().copy(gpu().compute(), a.address, b.address, kBytes).host_wait();  // off the link
 }
 
+ALONE_TEST(EmulatedDevice, KernelsTakeTheTimeOfASlowerDevice,
+           gpus("1", {{"TANDEM_EMULATED_SPEED", "0.2"}})) {
+  const auto cpu_seconds = [] {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+  };
+  double computed = 0;
+  const auto work = [&](const StreamContext&) {
+    const double begin = cpu_seconds();
+    while ((computed = cpu_seconds() - begin) < 0.01) {
+    }
+  };
+  const auto begin = Clock::now();
+  gpu().compute().submit(work).host_wait();
+  EXPECT_GE(seconds_since(begin), 5 * computed);
+  // Copies have a link of their own; a stream at full speed owes nothing.
+  recorder::start();
+  gpu().copy_in().submit(work).host_wait();
+  recorder::stop();
+  for (const auto& event : recorder::collect()) EXPECT_STRNE(event.name, "modelled time");
+}
+
 ALONE_TEST(EmulatedDevice, StreamsDoNotWaitForEachOther, gpus("1")) {
   int in = 1, out = 0;
   const Allocation a = gpu().allocator().allocate(64, nullptr);
