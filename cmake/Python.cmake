@@ -36,17 +36,19 @@ function(tandem_link_package)
   endforeach()
 endfunction()
 
+# Python's own structs and macros are C: casts and unset fields are their manner. (Linked last,
+# so that these options come after those of the project.)
+add_library(tandem_python_flags INTERFACE)
+target_compile_options(
+  tandem_python_flags INTERFACE -Wno-cast-qual -Wno-missing-field-initializers -Wno-pedantic)
+
 function(tandem_python_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
   tandem_check_arguments("tandem_python_module(${name})" SOURCES)
   nanobind_add_module(${name} NB_STATIC NOMINSIZE ${arg_SOURCES})
   target_include_directories(${name} SYSTEM PRIVATE ${Python_NumPy_INCLUDE_DIRS} ${NB_DIR}/include)
-  target_link_libraries(${name} PRIVATE tandem tandem_internal)
-  # Python's own structs and macros are C: casts and unset fields are their manner. (Options of
-  # a source come after those of the project.)
-  set_source_files_properties(
-    ${arg_SOURCES} PROPERTIES COMPILE_OPTIONS
-                              "-Wno-cast-qual;-Wno-missing-field-initializers;-Wno-pedantic")
+  target_link_libraries(${name} PRIVATE tandem tandem_internal tandem_python_flags)
+  tandem_unity(${name} 8)
   set_target_properties(
     ${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${TANDEM_PYTHON_DIR}/tandem"
                        INSTALL_RPATH "$ORIGIN")

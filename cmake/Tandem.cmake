@@ -166,6 +166,7 @@ function(tandem_folder name)
       tandem_object_library(${target} "${arg_ISA_SOURCES}" "${arg_LIBS}")
       target_compile_definitions(${target} PRIVATE TANDEM_ISA=${isa})
       target_compile_options(${target} PRIVATE ${_isa_optimise})
+      tandem_unity(${target} 4)  # larger: loops for every dtype
       if(isa STREQUAL "v4")
         set_target_properties(${target} PROPERTIES TANDEM_X86_LEVEL v4)
         set_property(GLOBAL APPEND PROPERTY TANDEM_V4_OBJECTS ${target})
@@ -180,6 +181,15 @@ endfunction()
 function(tandem_object_library target sources libs)
   add_library(${target} OBJECT ${sources})
   target_link_libraries(${target} PRIVATE tandem_internal ${libs})
+  tandem_unity(${target} 10)
+endfunction()
+
+# tandem_unity(<target> <files>): so many of its files are compiled as one unit. Most of the time
+# of a small file goes into the headers that all of them include, so names in unnamed namespaces
+# of one folder must differ. TANDEM_UNITY=OFF compiles every file by itself.
+function(tandem_unity target files)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TANDEM_UNITY}
+                                             UNITY_BUILD_BATCH_SIZE ${files})
 endfunction()
 
 # tandem_add_library(): libtandem.so from the objects of all folders.
@@ -302,6 +312,7 @@ function(tandem_test name)
                                         GTest::gtest_main)
   # Tests call the library and compare: optimising them costs build time and gains nothing.
   target_compile_options(${name} PRIVATE -O0)
+  tandem_unity(${name} 8)
   if(arg_TSAN)
     add_dependencies(tsan_tests ${name})
   elseif(_tsan_build)

@@ -7,7 +7,7 @@ namespace tandem::data {
 
 namespace {
 
-std::vector<Component> row_components(const std::vector<Tensor>& arrays) {
+std::vector<Component> array_row_components(const std::vector<Tensor>& arrays) {
   std::vector<Component> result;
   for (const Tensor& t : arrays) {
     const Shape& shape = t.shape();
@@ -21,7 +21,7 @@ std::vector<Component> row_components(const std::vector<Tensor>& arrays) {
 class ArrayStage final : public Stage {
  public:
   explicit ArrayStage(std::shared_ptr<const ArrayRows> rows)
-      : Stage("FromTensorSlices", row_components(rows->arrays())),
+      : Stage("FromTensorSlices", array_row_components(rows->arrays())),
         rows_(std::move(rows)) {}
   int64_t cardinality() const override { return rows_->rows(); }
 
@@ -64,7 +64,8 @@ class ArrayStage final : public Stage {
 class TracedArrayStage final : public Stage {
  public:
   explicit TracedArrayStage(std::vector<Tensor> arrays)
-      : Stage("FromTensorSlices", row_components(arrays)), arrays_(std::move(arrays)) {}
+      : Stage("FromTensorSlices", array_row_components(arrays)),
+        arrays_(std::move(arrays)) {}
   int64_t cardinality() const override {
     const Shape& shape = arrays_[0].shape();
     return shape.rank() > 0 && shape[0] >= 0 ? shape[0] : kUnknown;

@@ -128,8 +128,8 @@ class RandomStage final : public Stage {
   int64_t cardinality() const override { return kInfinite; }
 
   std::unique_ptr<Cursor> open(const Context& context) const override {
-    struct Drawing final : Cursor {
-      Drawing(const Context& c, Seeds s)
+    struct DrawingNumbers final : Cursor {
+      DrawingNumbers(const Context& c, Seeds s)
           : Cursor(c, "Random"),
             words(Philox::from_state(static_cast<uint64_t>(s.first), 0,
                                      static_cast<uint64_t>(s.second))) {}
@@ -145,7 +145,7 @@ class RandomStage final : public Stage {
       seeds.first = next_seeds_();
       seeds.second = next_seeds_();
     }
-    return std::make_unique<Drawing>(context, seeds);
+    return std::make_unique<DrawingNumbers>(context, seeds);
   }
   StagePtr substitute(const Substitution&) const override { return shared_from_this(); }
 

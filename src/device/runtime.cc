@@ -13,7 +13,7 @@
 namespace tandem {
 namespace {
 
-constexpr double kMiB = 1 << 20;
+constexpr double kBytesPerMiB = 1 << 20;
 
 /// TensorFlow's order of device types.
 int type_priority(const std::string& type) { return type == "CPU" ? 70 : 210; }
@@ -116,7 +116,7 @@ void Runtime::State::open_one(const PhysicalEntry& entry, const CoreSet& cores,
     request.info.ordinal = static_cast<int>(owned.size());
     request.info.priority = type_priority(request.info.type);
     request.memory_limit =
-        static_cast<int64_t>(logical[i].memory_limit.value_or(0) * kMiB);
+        static_cast<int64_t>(logical[i].memory_limit.value_or(0) * kBytesPerMiB);
     request.memory_growth = growth;
     request.cores = parts[i];
     if (request.info.type == "CPU") request.threads = config.intra_op_threads;

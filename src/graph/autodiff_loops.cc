@@ -33,12 +33,12 @@ std::vector<ValueRef> parameters_where(const Graph& graph, const std::vector<boo
 
 // Which operands gradients flow through: `carried` ones from turn to turn, `summed` ones
 // (invariants, variables) get a share from each turn.
-struct Flow {
+struct GradientFlow {
   std::vector<bool> carried;
   std::vector<bool> summed;
 };
 
-Flow find_flow(const NodeQuestion& q, const Node& node) {
+GradientFlow find_flow(const NodeQuestion& q, const Node& node) {
   const Graph& body = *node.subgraphs[1];
   const auto carried = static_cast<size_t>(node.carried);
   const auto is_state = [&](size_t j) {
@@ -55,7 +55,8 @@ Flow find_flow(const NodeQuestion& q, const Node& node) {
     }
   }
   const Activity activity(body, parameters_where(body, active));
-  Flow flow{std::vector<bool>(q.operands.size()), std::vector<bool>(q.operands.size())};
+  GradientFlow flow{std::vector<bool>(q.operands.size()),
+                    std::vector<bool>(q.operands.size())};
   for (size_t i = 0; i < carried && i < q.output_grads.size(); ++i) {
     flow.carried[i] = active[i] && !is_state(i) && q.output_grads[i].defined();
   }
@@ -211,7 +212,7 @@ NodeGradient loop_gradient(const NodeQuestion& q) {
   const Node node = q.owner.graph().node(q.node);
   NodeGradient made;
   made.operands.resize(q.operands.size());
-  const Flow flow = find_flow(q, node);
+  const GradientFlow flow = find_flow(q, node);
   std::vector<size_t> carried, summed;
   for (size_t j = 0; j < q.operands.size(); ++j) {
     if (flow.carried[j]) carried.push_back(j);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "graph/autodiff_control_flow.h"
+#include "graph/handle.h"
 #include "graph/states.h"
 #include "graph/subgraph.h"
 #include "tensor/variable_impl.h"
@@ -12,8 +13,6 @@
 namespace tandem {
 
 namespace {
-
-bool is_handle(const Tensor& t) { return t.dtype() == DType::kResource; }
 
 ValueRef ref_of(Tracer& tracer, const Tensor& t) {
   return is_handle(t) ? tracer.state_of(t) : tracer.value_of(t);

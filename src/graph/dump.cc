@@ -116,7 +116,7 @@ void dump_into(const Graph& graph, int indent, std::string& text) {
 }
 
 // A string of the dot language. Lines of a label are apart by real line feeds.
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -137,7 +137,9 @@ const char* colour(const std::string& device) {
 void dot_into(const Graph& graph, const std::string& prefix, int indent,
               std::string& text) {
   const std::string pad(static_cast<size_t>(indent), ' ');
-  const auto id = [&](int32_t node) { return quoted(fmt::format("{}{}", prefix, node)); };
+  const auto id = [&](int32_t node) {
+    return in_quotes(fmt::format("{}{}", prefix, node));
+  };
   for (int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(i);
     std::string label = kind_word(n);
@@ -146,7 +148,7 @@ void dot_into(const Graph& graph, const std::string& prefix, int indent,
     const bool leaf = n.inputs.empty();
     text +=
         fmt::format("{}{} [label={}, shape={}, style=filled, fillcolor=\"{}\"];\n", pad,
-                    id(i), quoted(label), leaf ? "ellipse" : "box", colour(n.device));
+                    id(i), in_quotes(label), leaf ? "ellipse" : "box", colour(n.device));
     for (ValueRef v : n.inputs) {
       if (!v.defined()) continue;
       text += fmt::format("{}{} -> {}{};\n", pad, id(v.node), id(i),
@@ -158,8 +160,8 @@ void dot_into(const Graph& graph, const std::string& prefix, int indent,
     for (size_t k = 0; k < n.subgraphs.size(); ++k) {
       const std::string inner = fmt::format("{}{}.{}.", prefix, i, k);
       text += fmt::format("{}subgraph {} {{\n{}  label={};\n", pad,
-                          quoted("cluster_" + inner), pad,
-                          quoted(n.name + ": " + n.subgraphs[k]->name()));
+                          in_quotes("cluster_" + inner), pad,
+                          in_quotes(n.name + ": " + n.subgraphs[k]->name()));
       dot_into(*n.subgraphs[k], inner, indent + 2, text);
       text += pad + "}\n";
     }
@@ -175,8 +177,8 @@ std::string Graph::dump() const {
 }
 
 std::string Graph::dot() const {
-  std::string text =
-      fmt::format("digraph {} {{\n  rankdir=TB;\n  node [fontsize=10];\n", quoted(name_));
+  std::string text = fmt::format("digraph {} {{\n  rankdir=TB;\n  node [fontsize=10];\n",
+                                 in_quotes(name_));
   dot_into(*this, "n", 2, text);
   return text + "}\n";
 }

@@ -15,7 +15,7 @@ bool equal(const ValueInfo& a, const ValueInfo& b) {
          a.dims == b.dims;
 }
 
-bool equal(const Tensor& a, const Tensor& b) {
+bool same_contents(const Tensor& a, const Tensor& b) {
   if (a.is(b)) return true;
   if (!a.defined() || !b.defined()) return false;
   if (a.dtype() != b.dtype() || a.impl()->variable != b.impl()->variable) return false;
@@ -61,7 +61,7 @@ bool equal(const Node& a, const Node& b) {
       return false;
     }
   }
-  return equal(a.attrs, b.attrs) && equal(a.constant, b.constant) &&
+  return equal(a.attrs, b.attrs) && same_contents(a.constant, b.constant) &&
          equal(source_of(a), source_of(b)) && equal(a.gradient.get(), b.gradient.get());
 }
 

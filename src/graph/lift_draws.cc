@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/idx.h"
 #include "graph/passes/passes.h"
 #include "graph/rewriter.h"
 #include "graph/states.h"
@@ -21,15 +22,13 @@ bool draws(const Graph& graph) {
   });
 }
 
-size_t at(int32_t i) { return static_cast<size_t>(i); }
-
 // By node: its outputs follow from constants and from shapes of parameters. Such nodes
 // cost nothing to run twice, and have no effects.
 std::vector<char> follow_from_shapes(const Graph& graph) {
   std::vector<char> follows(graph.nodes().size(), 0);
   for (int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(i);
-    if (n.kind == Node::Kind::kConstant) follows[at(i)] = 1;
+    if (n.kind == Node::Kind::kConstant) follows[idx(i)] = 1;
     if (n.kind != Node::Kind::kOp || n.op->effects || n.op->dynamic || !n.after.empty()) {
       continue;
     }
@@ -39,9 +38,9 @@ std::vector<char> follow_from_shapes(const Graph& graph) {
       if (!v.defined()) continue;
       const bool parameter = graph.node(v.node).kind == Node::Kind::kParameter;
       const bool shape_only = n.op->input_def(static_cast<int>(k)).shape_only;
-      all = !graph.info(v).state && (follows[at(v.node)] || (parameter && shape_only));
+      all = !graph.info(v).state && (follows[idx(v.node)] || (parameter && shape_only));
     }
-    follows[at(i)] = all;
+    follows[idx(i)] = all;
   }
   return follows;
 }
@@ -58,26 +57,26 @@ bool known_blocks(const ValueInfo& info, int64_t& blocks) {
 // The part of a graph that computes some values, with all of its parameters.
 GraphPtr part_of(const Graph& graph, const std::vector<ValueRef>& results) {
   std::vector<char> needed(graph.nodes().size(), 0);
-  for (ValueRef v : results) needed[at(v.node)] = 1;
+  for (ValueRef v : results) needed[idx(v.node)] = 1;
   for (int32_t i = graph.size(); i-- > 0;) {
-    if (!needed[at(i)]) continue;
+    if (!needed[idx(i)]) continue;
     for (ValueRef v : graph.node(i).inputs) {
-      if (v.defined()) needed[at(v.node)] = 1;
+      if (v.defined()) needed[idx(v.node)] = 1;
     }
   }
   Graph part(graph.name() + "_draws");
   std::vector<int32_t> made(graph.nodes().size(), -1);
   for (int32_t i = 0; i < graph.size(); ++i) {
     const Node& n = graph.node(i);
-    if (n.kind != Node::Kind::kParameter && !needed[at(i)]) continue;
+    if (n.kind != Node::Kind::kParameter && !needed[idx(i)]) continue;
     Node copy = n;
     copy.after.clear();
     for (ValueRef& v : copy.inputs) {
-      if (v.defined()) v.node = made[at(v.node)];
+      if (v.defined()) v.node = made[idx(v.node)];
     }
-    made[at(i)] = part.add_node(std::move(copy));
+    made[idx(i)] = part.add_node(std::move(copy));
   }
-  for (ValueRef v : results) part.results().push_back({made[at(v.node)], v.output});
+  for (ValueRef v : results) part.results().push_back({made[idx(v.node)], v.output});
   return std::make_shared<const Graph>(std::move(part));
 }
 
@@ -101,7 +100,7 @@ std::unique_ptr<LiftedDraws> lift_draws(const Graph& source) {
     }
     int64_t blocks = 0;
     if (!known_blocks(graph.info(n.inputs[1]), blocks)) {
-      if (!follows[at(n.inputs[1].node)]) return nullptr;
+      if (!follows[idx(n.inputs[1].node)]) return nullptr;
       all_known = false;
     }
     lifted->known.push_back(blocks);
@@ -131,7 +130,7 @@ std::unique_ptr<LiftedDraws> lift_draws(const Graph& source) {
   for (size_t d = 0; d < nodes.size(); ++d) {
     const Node& n = graph.node(nodes[d]);
     for (int32_t k = 0; k < 2; ++k) {
-      const ValueInfo& info = n.outputs[at(k)];
+      const ValueInfo& info = n.outputs[idx(k)];
       r.replace({nodes[d], k},
                 r.to().add_parameter(info.dtype, info.shape, k ? "counter" : "key"));
     }

@@ -45,7 +45,7 @@ json info_json(const ValueInfo& info) {
 }
 
 template <class T>
-void put(std::string& bytes, T v) {
+void put_raw(std::string& bytes, T v) {
   char raw[sizeof v];
   std::memcpy(raw, &v, sizeof v);
   bytes.append(raw, sizeof v);
@@ -60,10 +60,10 @@ class Writer {
     // Names that are not UTF-8 lose the bytes that are not.
     const std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
     std::string bytes(stored::kMagic);
-    put(bytes, stored::kVersion);
-    put(bytes, static_cast<uint64_t>(text.size()));
-    put(bytes, static_cast<uint64_t>(binary_.size()));
-    put(bytes, hash_bytes(binary_, hash_bytes(text)));
+    put_raw(bytes, stored::kVersion);
+    put_raw(bytes, static_cast<uint64_t>(text.size()));
+    put_raw(bytes, static_cast<uint64_t>(binary_.size()));
+    put_raw(bytes, hash_bytes(binary_, hash_bytes(text)));
     return bytes + text + binary_;
   }
   const std::vector<Tensor>& handles() const { return handles_; }
@@ -147,7 +147,7 @@ class Writer {
     }
     if (tensor.dtype() == DType::kString) {
       for (const std::string& s : tensor.to_vector<std::string>()) {
-        put(binary_, static_cast<uint64_t>(s.size()));
+        put_raw(binary_, static_cast<uint64_t>(s.size()));
         binary_ += s;
       }
     } else if (const size_t bytes = tensor.impl()->bytes()) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "device/runtime.h"
+#include "graph/handle.h"
 #include "graph/loop_reads.h"
 #include "graph/rewriter.h"
 #include "ops/tensor_list.h"
@@ -13,8 +14,6 @@
 namespace tandem {
 
 namespace {
-
-bool is_handle(const Tensor& t) { return t.dtype() == DType::kResource; }
 
 // Operands that several sub-graphs share, in order of first use.
 class OperandTable {

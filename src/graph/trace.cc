@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "device/runtime.h"
+#include "graph/handle.h"
 #include "graph/location_scope.h"
 #include "graph/next_name.h"
 #include "graph/source_of.h"
@@ -39,7 +40,6 @@ LiveTraces& live_traces() {
   return *live;
 }
 
-bool is_handle(const Tensor& t) { return t.impl()->dtype == DType::kResource; }
 }  // namespace
 
 namespace {

@@ -72,7 +72,7 @@ json read_model(const std::string& folder) {
 }
 
 /// Of loading a model that others save over at the same time.
-constexpr int kMostTries = 8;
+constexpr int kMostLoads = 8;
 
 /// What tells one description from another: every save makes a new file.
 using Stamp = std::array<int64_t, 4>;
@@ -227,7 +227,7 @@ SavedModel::SavedModel(const std::string& folder) {
   for (int tries = 1; !state_; ++tries) {
     const Stamp before = stamp_of(folder);
     const auto is_settled = [&] {
-      return tries == kMostTries || stamp_of(folder) == before;
+      return tries == kMostLoads || stamp_of(folder) == before;
     };
     try {
       auto state = load(folder);

@@ -13,10 +13,12 @@
 namespace tandem {
 
 namespace {
-void (*g_registrar)(KernelRegistry&) = nullptr;
+void (*g_kernel_registrar)(KernelRegistry&) = nullptr;
 }
 
-void set_kernel_registrar(void (*registrar)(KernelRegistry&)) { g_registrar = registrar; }
+void set_kernel_registrar(void (*registrar)(KernelRegistry&)) {
+  g_kernel_registrar = registrar;
+}
 
 // Readers go through an immutable table; plugins that add kernels later publish a new one
 // and the old one stays for whoever is reading it.
@@ -50,7 +52,7 @@ KernelRegistry::KernelRegistry() : state_(new State) {
 KernelRegistry& KernelRegistry::get() {
   static KernelRegistry* registry = [] {
     auto* r = new KernelRegistry;
-    if (g_registrar) g_registrar(*r);
+    if (g_kernel_registrar) g_kernel_registrar(*r);
     for (const Plugin& plugin : load_plugins().plugins) {
       if (void* symbol = dlsym(plugin.library, "tandem_register_kernels")) {
         reinterpret_cast<RegisterKernelsEntry>(symbol)(*r);

@@ -5,7 +5,7 @@
 namespace tandem {
 
 namespace {
-thread_local CollectBuilds* t_scope = nullptr;
+thread_local CollectBuilds* t_collecting = nullptr;
 }
 
 void KernelBuilds::add(std::shared_ptr<KernelBuild> build) {
@@ -36,19 +36,21 @@ void KernelBuilds::get() const {
 }
 
 CollectBuilds::CollectBuilds(Ask ask)
-    : ask_(t_scope && t_scope->ask_ == Ask::kExisting ? Ask::kExisting : ask),
-      outer_(t_scope) {
-  t_scope = this;
+    : ask_(t_collecting && t_collecting->ask_ == Ask::kExisting ? Ask::kExisting : ask),
+      outer_(t_collecting) {
+  t_collecting = this;
 }
 
-CollectBuilds::~CollectBuilds() { t_scope = outer_; }
+CollectBuilds::~CollectBuilds() { t_collecting = outer_; }
 
 void CollectBuilds::note(const std::shared_ptr<KernelBuild>& build) {
-  for (CollectBuilds* scope = t_scope; scope; scope = scope->outer_) {
+  for (CollectBuilds* scope = t_collecting; scope; scope = scope->outer_) {
     scope->builds_.add(build);
   }
 }
 
-CollectBuilds::Ask CollectBuilds::ask() { return t_scope ? t_scope->ask_ : Ask::kAll; }
+CollectBuilds::Ask CollectBuilds::ask() {
+  return t_collecting ? t_collecting->ask_ : Ask::kAll;
+}
 
 }  // namespace tandem

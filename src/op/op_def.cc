@@ -12,16 +12,16 @@ struct OpTable::Index {
 };
 
 namespace {
-void (*g_registrar)(OpTable&) = nullptr;
+void (*g_op_registrar)(OpTable&) = nullptr;
 }
 
-void set_op_registrar(void (*registrar)(OpTable&)) { g_registrar = registrar; }
+void set_op_registrar(void (*registrar)(OpTable&)) { g_op_registrar = registrar; }
 
 const OpTable& OpTable::get() {
   static const OpTable* table = [] {
     auto* t = new OpTable;
     t->index_ = new Index;
-    if (g_registrar) g_registrar(*t);
+    if (g_op_registrar) g_op_registrar(*t);
     return t;
   }();
   return *table;

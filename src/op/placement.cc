@@ -32,7 +32,7 @@ struct ScopeView {
   Device* exact = nullptr;
 };
 thread_local ScopeView t_view;
-thread_local void* t_scope = nullptr;
+thread_local void* t_device_scope = nullptr;
 
 // The key is where calls look for it.
 void show(ScopeView view, uint64_t key) {
@@ -124,7 +124,7 @@ DeviceScope::DeviceScope(std::string_view device) : state_(nullptr) {
   Runtime::get().initialize();
   const DeviceSpec inner = DeviceSpec::parse(device);
   auto state = std::make_unique<State>();
-  auto* outer = static_cast<State*>(t_scope);
+  auto* outer = static_cast<State*>(t_device_scope);
   state->spec = outer ? outer->spec.merged(inner) : inner;
   if (state->spec.type && is_local(state->spec)) {
     state->exact = Runtime::get().find(*state->spec.type, state->spec.index.value_or(0));
@@ -132,23 +132,23 @@ DeviceScope::DeviceScope(std::string_view device) : state_(nullptr) {
   state->outer = outer;
   state->key = state->spec.empty() ? 0 : hash_bytes(state->spec.str()) | 1;
   state_ = state.release();
-  t_scope = state_;
+  t_device_scope = state_;
   show({&state_->spec, state_->exact}, state_->key);
 }
 
 DeviceScope::DeviceScope(std::nullopt_t) : state_(new State) {
   Runtime::get().initialize();
-  state_->outer = static_cast<State*>(t_scope);
-  t_scope = state_;
+  state_->outer = static_cast<State*>(t_device_scope);
+  t_device_scope = state_;
   show({&state_->spec, nullptr}, 0);
 }
 
 DeviceScope::~DeviceScope() {
   // Scopes on the stack nest; those on the heap may go in any order.
-  auto* top = static_cast<State*>(t_scope);
+  auto* top = static_cast<State*>(t_device_scope);
   if (top == state_) {
     State* outer = state_->outer;
-    t_scope = outer;
+    t_device_scope = outer;
     if (outer) {
       show({&outer->spec, outer->exact}, outer->key);
     } else {

@@ -5,14 +5,14 @@
 namespace tandem {
 namespace {
 
-KernelMarks& marked() {
+KernelMarks& uncaptured() {
   static auto* const all = new KernelMarks;  // plugins ask until the process ends
   return *all;
 }
 
 }  // namespace
 
-void mark_uncaptured(const std::string& kernel_id) { marked().add(kernel_id); }
-bool is_uncaptured(const Kernel& kernel) { return marked().has(kernel); }
+void mark_uncaptured(const std::string& kernel_id) { uncaptured().add(kernel_id); }
+bool is_uncaptured(const Kernel& kernel) { return uncaptured().has(kernel); }
 
 }  // namespace tandem

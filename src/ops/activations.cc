@@ -2,6 +2,7 @@
 #include "tandem/ops/activations.h"
 
 #include "ops/elementwise_common.h"
+#include "ops/with_attrs.h"
 
 namespace tandem {
 
@@ -33,12 +34,7 @@ OpDef backprop(const char* name, const char* doc, DTypeMask types, const char* e
   def.cost = cost<3>;
   return def;
 }
-template <class A>
-OpDef with_attrs(OpDef def) {
-  def.attrs = &attrs_type<A>();
-  return def;
-}
-OpDef slow(OpDef def) { return with_cost(std::move(def), cost<20>); }
+OpDef with_20_flops(OpDef def) { return with_cost(std::move(def), cost<20>); }
 
 void register_rectifiers(OpTable& t) {
   t.add(activation("Relu", "max(x, 0).", kReals, "x > 0 || x != x ? x : 0", kReadsOutput,
@@ -77,7 +73,7 @@ void set_negative_part(GradContext& c) {
   c.set(1, where(y < 0, c.grad() * c.input(0), zeros_like(y)));
 }
 void register_exponential_units(OpTable& t) {
-  t.add(slow(activation(
+  t.add(with_20_flops(activation(
       "Elu", "x where positive, else exp(x) - 1.", kFloats, "x > 0 ? x : expm1(x)",
       kReadsOutput, [](GradContext& c) { c.set(0, elu_grad(c.grad(), c.output(0))); })));
   t.add(backprop("EluGrad", "Gradient of Elu from its outputs.", kFloats,
@@ -85,7 +81,7 @@ void register_exponential_units(OpTable& t) {
                    if (c.needs(0)) c.set(0, elu_grad(c.grad(), c.input(1)));
                    set_negative_part(c);
                  }));
-  t.add(slow(activation(
+  t.add(with_20_flops(activation(
       "Selu", "Elu with the scales that keep mean and variance.", kFloats,
       "x > 0 ? 1.0507009873554804934 * x : 1.7580993408473768599 * expm1(x)",
       kReadsOutput, [](GradContext& c) { c.set(0, selu_grad(c.grad(), c.output(0))); })));
@@ -114,12 +110,12 @@ void grad_softsign_grad(GradContext& c) {
   }
 }
 void register_soft(OpTable& t) {
-  t.add(slow(activation(
+  t.add(with_20_flops(activation(
       "Softplus", "log(exp(x) + 1).", kFloats, "(x > 0 ? x : 0) + log1p(exp(-abs(x)))",
       kReadsX, [](GradContext& c) { c.set(0, softplus_grad(c.grad(), c.input(0))); })));
-  t.add(slow(backprop("SoftplusGrad",
-                      "Gradient of Softplus: gradients / (1 + exp(-features)).", kFloats,
-                      "x / (1 + exp(-y))", "features", grad_softplus_grad)));
+  t.add(with_20_flops(
+      backprop("SoftplusGrad", "Gradient of Softplus: gradients / (1 + exp(-features)).",
+               kFloats, "x / (1 + exp(-y))", "features", grad_softplus_grad)));
   t.add(
       activation("Softsign", "x / (|x| + 1).", kFloats, "x / (abs(x) + 1)", kReadsX,
                  [](GradContext& c) { c.set(0, softsign_grad(c.grad(), c.input(0))); }));
@@ -157,15 +153,15 @@ void grad_gelu_grad(GradContext& c) {
   if (c.needs(1)) c.set(1, c.grad() * g * gelu_curvature(x, attrs.approximate));
 }
 void register_gated(OpTable& t) {
-  t.add(slow(with_attrs<SiluAttrs>(
+  t.add(with_20_flops(with_attrs<SiluAttrs>(
       activation("Silu", "x * sigmoid(beta * x).", kFloats, "x / (1 + exp(-{beta} * x))",
                  kReadsX, [](GradContext& c) {
                    c.set(0, silu_grad(c.grad(), c.input(0), c.attrs<SiluAttrs>()));
                  }))));
-  t.add(slow(with_attrs<SiluAttrs>(backprop("SiluGrad", "Gradient of Silu.", kFloats,
-                                            "silugrad(x, y, {beta})", "features",
-                                            grad_silu_grad))));
-  t.add(slow(with_attrs<GeluAttrs>(
+  t.add(with_20_flops(with_attrs<SiluAttrs>(backprop("SiluGrad", "Gradient of Silu.",
+                                                     kFloats, "silugrad(x, y, {beta})",
+                                                     "features", grad_silu_grad))));
+  t.add(with_20_flops(with_attrs<GeluAttrs>(
       activation("Gelu", "x times the normal distribution function of x.", kFloats,
                  "{approximate} ? 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + "
                  "0.044715 * x * x * x)))"
@@ -173,9 +169,9 @@ void register_gated(OpTable& t) {
                  kReadsX, [](GradContext& c) {
                    c.set(0, gelu_grad(c.grad(), c.input(0), c.attrs<GeluAttrs>()));
                  }))));
-  t.add(slow(with_attrs<GeluAttrs>(backprop("GeluGrad", "Gradient of Gelu.", kFloats,
-                                            "gelugrad(x, y, {approximate})", "features",
-                                            grad_gelu_grad))));
+  t.add(with_20_flops(with_attrs<GeluAttrs>(
+      backprop("GeluGrad", "Gradient of Gelu.", kFloats, "gelugrad(x, y, {approximate})",
+               "features", grad_gelu_grad))));
 }
 
 }  // namespace

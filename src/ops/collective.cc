@@ -47,14 +47,14 @@ void infer_all_reduce(InferContext& c) {
   reducing(c);
   c.add_output(c.dtype(0), c.shape(0));
 }
-void infer_reduce(InferContext& c) {
+void infer_reduce_to(InferContext& c) {
   const auto& a = reducing(c);
   if (a.reduction != Reduction::kSum && a.reduction != Reduction::kMean) {
     c.fail("the reduction must be sum or mean");
   }
   c.add_output(c.dtype(0), c.shape(0));
 }
-void infer_broadcast(InferContext& c) {
+void infer_broadcast_from(InferContext& c) {
   checked(c);
   c.add_output(c.dtype(0), c.shape(0));
 }
@@ -116,10 +116,10 @@ void grad_all_reduce(GradContext& c) {
   const Tensor total = all_reduce(c.grad(), with(a, Reduction::kSum));
   c.set(0, by_winners(c.input(0), c.output(0), total, a));
 }
-void grad_broadcast(GradContext& c) {
+void grad_broadcast_from(GradContext& c) {
   c.set(0, reduce_to(c.grad(), with(c.attrs<CollectiveAttrs>(), Reduction::kSum)));
 }
-void grad_reduce(GradContext& c) {
+void grad_reduce_to(GradContext& c) {
   const auto& a = c.attrs<CollectiveAttrs>();
   c.set(0, shared(broadcast_from(c.grad(), a), a));
 }
@@ -157,10 +157,10 @@ void register_collective_ops(OpTable& table) {
   const Entry entries[] = {
       {"AllReduce", "The values of all replicas, reduced, on every replica.",
        infer_all_reduce, grad_all_reduce, 1},
-      {"Broadcast", "The value of one replica, on every replica.", infer_broadcast,
-       grad_broadcast},
+      {"Broadcast", "The value of one replica, on every replica.", infer_broadcast_from,
+       grad_broadcast_from},
       {"Reduce", "The values of all replicas, reduced, on one replica; zeros elsewhere.",
-       infer_reduce, grad_reduce},
+       infer_reduce_to, grad_reduce_to},
       {"AllGather", "The values of all replicas, joined along an axis.", infer_all_gather,
        grad_all_gather},
       {"ReduceScatter",

@@ -97,7 +97,7 @@ Roles roles_of(const Labelled& a, const Labelled& b, const Labels& keep) {
 
 // Both operands with all labels of the result, size 1 where they lack one: an elementwise
 // product.
-Tensor spread(const Labelled& x, const Labels& all) {
+Tensor with_labels(const Labelled& x, const Labels& all) {
   Labels own;
   for (int l : all) {
     if (has_label(x.labels, l)) own.push_back(l);
@@ -122,7 +122,7 @@ Labelled multiply_and_sum(const Labelled& a, const Labelled& b, const Roles& r,
     if (has_label(a.labels, l) || has_label(b.labels, l)) all.push_back(l);
   }
   all.insert(all.end(), r.inner.begin(), r.inner.end());
-  return sum_out({multiply(spread(a, all), spread(b, all)), all}, keep);
+  return sum_out({multiply(with_labels(a, all), with_labels(b, all)), all}, keep);
 }
 
 // One operand as [batch..., first, second], or with the last two exchanged when it lies

@@ -148,7 +148,7 @@ Labelled take_diagonals(Labelled in) {
 }
 
 // Named labels have one size everywhere; those of the ellipsis may also be 1.
-class Sizes {
+class LabelSizes {
  public:
   void add(const Labelled& in) {
     for (size_t i = 0; i < in.labels.size(); ++i) {
@@ -184,7 +184,7 @@ class Sizes {
 
 // Ellipsis dimensions of size 1 that broadcast against larger ones are dropped, so that
 // they cost nothing; the result has them from the other operand.
-Labelled drop_ones(const Labelled& in, Sizes& sizes) {
+Labelled drop_ones(const Labelled& in, LabelSizes& sizes) {
   Ints axes;
   Labels left;
   for (size_t i = 0; i < in.labels.size(); ++i) {
@@ -219,7 +219,7 @@ constexpr size_t kCompared = 24;
 
 // The pair whose product grows memory least is contracted next.
 std::pair<size_t, size_t> cheapest_pair(const std::vector<Labelled>& operands,
-                                        const Labels& output, Sizes& sizes) {
+                                        const Labels& output, LabelSizes& sizes) {
   std::map<int, int> uses;
   for (const Labelled& operand : operands) {
     for (int l : operand.labels) ++uses[l];
@@ -255,7 +255,7 @@ std::pair<size_t, size_t> cheapest_pair(const std::vector<Labelled>& operands,
 Tensor einsum(std::string_view equation, const std::vector<Tensor>& inputs) {
   const Equation e = parse(equation, inputs.size());
   std::vector<Labelled> operands;
-  Sizes sizes;
+  LabelSizes sizes;
   int hidden = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int own = hidden_dims(e.inputs[i], inputs[i], i);

@@ -56,24 +56,24 @@ void grad_sub(GradContext& c) {
   if (c.needs(1)) c.set(1, negative(sum_to(c.grad(), c.input(1))));
 }
 void grad_mul(GradContext& c) {
-  if (c.needs(0)) c.set(0, sum_to(c.grad() * conjugate(c.input(1)), c.input(0)));
-  if (c.needs(1)) c.set(1, sum_to(conjugate(c.input(0)) * c.grad(), c.input(1)));
+  if (c.needs(0)) c.set(0, sum_to(c.grad() * conj(c.input(1)), c.input(0)));
+  if (c.needs(1)) c.set(1, sum_to(conj(c.input(0)) * c.grad(), c.input(1)));
 }
 void grad_real_div(GradContext& c) {
-  const Tensor quotient = c.grad() / conjugate(c.input(1));
+  const Tensor quotient = c.grad() / conj(c.input(1));
   if (c.needs(0)) c.set(0, sum_to(quotient, c.input(0)));
   if (c.needs(1)) {
-    c.set(1, negative(sum_to(quotient * conjugate(c.output(0)), c.input(1))));
+    c.set(1, negative(sum_to(quotient * conj(c.output(0)), c.input(1))));
   }
 }
 void grad_div_no_nan(GradContext& c) {
-  const Tensor x = conjugate(c.input(0)), y = conjugate(c.input(1));
+  const Tensor x = conj(c.input(0)), y = conj(c.input(1));
   const Tensor quotient = divide_no_nan(c.grad(), y);
   if (c.needs(0)) c.set(0, sum_to(quotient, c.input(0)));
   if (c.needs(1)) c.set(1, negative(sum_to(quotient * divide_no_nan(x, y), c.input(1))));
 }
 void grad_mul_no_nan(GradContext& c) {
-  const Tensor x = conjugate(c.input(0)), y = conjugate(c.input(1));
+  const Tensor x = conj(c.input(0)), y = conj(c.input(1));
   if (c.needs(0)) c.set(0, sum_to(multiply_no_nan(c.grad(), y), c.input(0)));
   if (c.needs(1)) c.set(1, sum_to(multiply_no_nan(x, c.grad()), c.input(1)));
 }
@@ -91,13 +91,13 @@ void grad_truncate_mod(GradContext& c) {
   }
 }
 void grad_pow(GradContext& c) {
-  const Tensor x = conjugate(c.input(0)), y = conjugate(c.input(1));
+  const Tensor x = conj(c.input(0)), y = conj(c.input(1));
   if (c.needs(0)) c.set(0, sum_to(c.grad() * y * pow(x, y - 1), c.input(0)));
   if (c.needs(1)) {
     // The logarithm of numbers without one counts as 0.
     const Tensor mask = is_complex(x.dtype()) ? not_equal(x, 0) : x > 0;
     const Tensor safe = where(mask, x, ones_like(x));
-    const Tensor z = conjugate(c.output(0));
+    const Tensor z = conj(c.output(0));
     c.set(1, sum_to(c.grad() * z * log(safe), c.input(1)));
   }
 }
@@ -123,19 +123,19 @@ void grad_atan2(GradContext& c) {
 }
 Tensor one_where_not_zero(const Tensor& x) { return cast(not_equal(x, 0), x.dtype()); }
 void grad_xdivy(GradContext& c) {
-  const Tensor x = conjugate(c.input(0)), y = conjugate(c.input(1));
+  const Tensor x = conj(c.input(0)), y = conj(c.input(1));
   if (c.needs(0))
     c.set(0, sum_to(xdivy(one_where_not_zero(x), y) * c.grad(), c.input(0)));
   if (c.needs(1)) c.set(1, sum_to(xdivy(negative(x), square(y)) * c.grad(), c.input(1)));
 }
 void grad_xlogy(GradContext& c) {
-  const Tensor x = conjugate(c.input(0)), y = conjugate(c.input(1));
+  const Tensor x = conj(c.input(0)), y = conj(c.input(1));
   if (c.needs(0))
     c.set(0, sum_to(xlogy(one_where_not_zero(x), y) * c.grad(), c.input(0)));
   if (c.needs(1)) c.set(1, sum_to(xdivy(x, y) * c.grad(), c.input(1)));
 }
 void grad_xlog1py(GradContext& c) {
-  const Tensor x = conjugate(c.input(0)), y = conjugate(c.input(1));
+  const Tensor x = conj(c.input(0)), y = conj(c.input(1));
   if (c.needs(0))
     c.set(0, sum_to(xlog1py(one_where_not_zero(x), y) * c.grad(), c.input(0)));
   if (c.needs(1)) c.set(1, sum_to(xdivy(x, y + 1) * c.grad(), c.input(1)));

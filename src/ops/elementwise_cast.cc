@@ -14,7 +14,6 @@ namespace {
 
 using namespace elementwise;
 
-bool fold_same(int64_t x, int64_t* r) { return *r = x, true; }
 bool fold_bool(int64_t x, int64_t* r) { return *r = x != 0, true; }
 
 void infer_cast(InferContext& c) {

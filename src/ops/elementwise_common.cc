@@ -131,6 +131,5 @@ Tensor sum_to(const Tensor& g, const Tensor& like) {
   if (g.shape() == like.shape() && g.shape().is_known()) return g;
   return sum_like(g, like);
 }
-Tensor conjugate(const Tensor& x) { return is_complex(x.dtype()) ? conj(x) : x; }
 
 }  // namespace tandem::elementwise

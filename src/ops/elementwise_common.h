@@ -38,6 +38,7 @@ using Fold2 = bool (*)(int64_t x, int64_t y, int64_t* out);
 /// Sets the values of output 0 as far as the inputs' values are known.
 void fold(InferContext& c, Fold1 f);
 void fold(InferContext& c, Fold2 f);
+inline bool fold_same(int64_t x, int64_t* r) { return *r = x, true; }
 template <Fold1 f>
 void infer_unary_fold(InferContext& c) {
   infer_unary(c);
@@ -90,8 +91,6 @@ OpDef with_cost(OpDef def, Cost (*cost)(const Signature&));
 // ----------------------------------------------------------------------
 /// g summed down to the shape of `like`; g itself when the shapes are known to agree.
 Tensor sum_to(const Tensor& g, const Tensor& like);
-/// The conjugate of complex numbers, others as they are.
-Tensor conjugate(const Tensor& x);
 
 }  // namespace elementwise
 }  // namespace tandem

@@ -16,10 +16,9 @@ bool fold_square(int64_t x, int64_t* r) {
   return *r = static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(x)),
          true;
 }
-bool fold_same(int64_t x, int64_t* r) { return *r = x, true; }
 
-Tensor x_of(const GradContext& c) { return conjugate(c.input(0)); }
-Tensor y_of(const GradContext& c) { return conjugate(c.output(0)); }
+Tensor x_of(const GradContext& c) { return conj(c.input(0)); }
+Tensor y_of(const GradContext& c) { return conj(c.output(0)); }
 
 void grad_square(GradContext& c) {
   const Tensor x = x_of(c);
@@ -129,29 +128,29 @@ void register_rounding(OpTable& t) {
 // --------------------------------------------------------------------------
 
 void grad_sigmoid_grad(GradContext& c) {
-  const Tensor a = conjugate(c.input(0)), b = conjugate(c.input(1));
+  const Tensor a = conj(c.input(0)), b = conj(c.input(1));
   const Tensor gb = c.grad() * b;
   c.set(0, gb - 2 * gb * a);
   c.set(1, sigmoid_grad(a, c.grad()));
 }
 void grad_tanh_grad(GradContext& c) {
-  const Tensor a = conjugate(c.input(0)), b = conjugate(c.input(1));
+  const Tensor a = conj(c.input(0)), b = conj(c.input(1));
   c.set(0, c.grad() * -2 * b * a);
   c.set(1, tanh_grad(a, c.grad()));
 }
 void grad_sqrt_grad(GradContext& c) {
   const Tensor ga = c.grad() / c.input(0);
-  c.set(0, negative(conjugate(ga) * c.output(0)));
+  c.set(0, negative(conj(ga) * c.output(0)));
   c.set(1, ga * 0.5);
 }
 void grad_rsqrt_grad(GradContext& c) {
-  const Tensor a = conjugate(c.input(0));
-  c.set(0, conjugate(c.grad()) * -1.5 * c.input(1) * square(a));
+  const Tensor a = conj(c.input(0));
+  c.set(0, conj(c.grad()) * -1.5 * c.input(1) * square(a));
   c.set(1, rsqrt_grad(a, c.grad()));
 }
 void grad_reciprocal_grad(GradContext& c) {
-  const Tensor a = conjugate(c.input(0));
-  c.set(0, conjugate(c.grad()) * -2 * c.input(1) * a);
+  const Tensor a = conj(c.input(0));
+  c.set(0, conj(c.grad()) * -2 * c.input(1) * a);
   c.set(1, reciprocal_grad(a, c.grad()));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <protozero/pbf_reader.hpp>
 
+#include "ops/bytes_tag.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -11,11 +12,6 @@ namespace {
 
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
-using protozero::tag_and_type;
-
-constexpr uint32_t part(uint32_t field) {
-  return tag_and_type(field, pbf_wire_type::length_delimited);
-}
 
 pbf_reader reader(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 std::string_view next_view(pbf_reader& r) {
@@ -23,7 +19,7 @@ std::string_view next_view(pbf_reader& r) {
   return {v.data(), v.size()};
 }
 
-[[noreturn]] void fail(std::string_view what, const protozero::exception& error) {
+[[noreturn]] void fail_example(std::string_view what, const protozero::exception& error) {
   throw InvalidArgumentError(
       fmt::format("Could not parse example input: {} ({})", what, error.what()));
 }
@@ -33,10 +29,10 @@ void read_entry(std::string_view bytes, ExampleFeatures& features) {
   pbf_reader entry = reader(bytes);
   while (entry.next()) {
     switch (entry.tag_and_type()) {
-      case part(1):
+      case bytes_tag(1):
         key = next_view(entry);
         break;
-      case part(2):
+      case bytes_tag(2):
         value = next_view(entry);
         break;
       default:
@@ -79,13 +75,13 @@ ExampleFeatures read_example(std::string_view bytes) try {
   ExampleFeatures all;
   pbf_reader example = reader(bytes);
   while (example.next()) {
-    if (example.tag_and_type() != part(1)) {
+    if (example.tag_and_type() != bytes_tag(1)) {
       example.skip();
       continue;
     }
     pbf_reader features = reader(next_view(example));
     while (features.next()) {
-      if (features.tag_and_type() == part(1)) {
+      if (features.tag_and_type() == bytes_tag(1)) {
         read_entry(next_view(features), all);
       } else {
         features.skip();
@@ -94,7 +90,7 @@ ExampleFeatures read_example(std::string_view bytes) try {
   }
   return all;
 } catch (const protozero::exception& error) {
-  fail("its bytes are not a message", error);
+  fail_example("its bytes are not a message", error);
 }
 
 FeatureValues read_feature(std::string_view bytes) try {
@@ -112,7 +108,7 @@ FeatureValues read_feature(std::string_view bytes) try {
   read_list(next_view(feature), v);
   return v;
 } catch (const protozero::exception& error) {
-  fail("a feature is damaged", error);
+  fail_example("a feature is damaged", error);
 }
 
 }  // namespace tandem

@@ -13,13 +13,12 @@ namespace tandem {
 namespace {
 
 using namespace io;
-constexpr DTypeMask kText = mask(DType::kString);
 
-void infer_read(InferContext& c) {
+void infer_read_file(InferContext& c) {
   c.rank(0, 0);
   c.add_output(DType::kString, Shape{});
 }
-void infer_write(InferContext& c) {
+void infer_write_file(InferContext& c) {
   c.rank(0, 0);
   c.rank(1, 0);
 }
@@ -108,13 +107,13 @@ OpDef text_op(const char* name, const char* doc, void (*infer)(InferContext&),
 void register_file_ops(OpTable& table) {
   // Files may change while a program runs: reading is not folded, and keeps its place
   // among writes.
-  OpDef def =
-      text_op("ReadFile", "The contents of a file.", infer_read, nullptr, "filename");
+  OpDef def = text_op("ReadFile", "The contents of a file.", infer_read_file, nullptr,
+                      "filename");
   def.outputs = {"contents"};
   def.effects = kMayFail | kOrdered;
   table.add(def);
-  def = text_op("WriteFile", "Replaces the contents of a file.", infer_write, nullptr,
-                "filename");
+  def = text_op("WriteFile", "Replaces the contents of a file.", infer_write_file,
+                nullptr, "filename");
   def.inputs.push_back({.name = "contents"});
   def.outputs = {};
   def.effects = kMayFail | kOrdered;

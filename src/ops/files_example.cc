@@ -24,7 +24,7 @@ struct Feature {
   Shape shape;
 };
 
-[[noreturn]] void fail(std::string_view what) {
+[[noreturn]] void fail_features(std::string_view what) {
   throw InvalidArgumentError(fmt::format("ParseExample: {}", what));
 }
 
@@ -35,12 +35,12 @@ std::vector<Feature> features_of(const ParseExampleAttrs& a) {
     Feature f{a.keys[i], a.kinds[i], dtype_from_name(a.types[i]), {}};
     const int64_t rank = at < a.shapes.size() ? a.shapes[at++] : -1;
     if (rank < 0 || static_cast<size_t>(rank) > a.shapes.size() - at) {
-      fail("the shapes are not those of as many features");
+      fail_features("the shapes are not those of as many features");
     }
     for (int64_t k = 0; k < rank; ++k) f.shape.push_back(a.shapes[at++]);
     if (!f.shape.is_known()) {
-      fail(fmt::format("feature {} has shape {}; all its sizes must be known", f.key,
-                       f.shape.debug_str()));
+      fail_features(fmt::format("feature {} has shape {}; all its sizes must be known",
+                                f.key, f.shape.debug_str()));
     }
     all.push_back(std::move(f));
   }
@@ -137,13 +137,13 @@ Examples values_of(const Feature& f, const std::vector<ExampleFeatures>& example
     try {
       v = read_feature(found->second);
     } catch (const InvalidArgumentError& error) {
-      fail(fmt::format("Key: {}, Index: {}.  {}", f.key, i, error.what()));
+      fail_features(fmt::format("Key: {}, Index: {}.  {}", f.key, i, error.what()));
     }
     const int list = static_cast<int>(v.list);
     if (list == 0) continue;
     if (list != list_of(f.dtype)) {
       constexpr const char* kNames[] = {"", "string", "float", "int64"};
-      fail(
+      fail_features(
           fmt::format("Key: {}, Index: {}.  Data types don't match. Data type: {} but "
                       "expected type: {}",
                       f.key, i, kNames[list], dtype_name(f.dtype)));
@@ -156,8 +156,8 @@ Examples values_of(const Feature& f, const std::vector<ExampleFeatures>& example
 void check_default(const Feature& f, const Tensor& fallback, size_t count) {
   const auto n = static_cast<size_t>(fallback.num_elements());
   if (n <= 1 || n == count) return;
-  fail(fmt::format("Key: {}.  The default has {} values; it must have one or {}.", f.key,
-                   n, count));
+  fail_features(fmt::format(
+      "Key: {}.  The default has {} values; it must have one or {}.", f.key, n, count));
 }
 
 Tensor dense(const Feature& f, const Examples& examples, const Tensor& fallback) {
@@ -167,7 +167,7 @@ Tensor dense(const Feature& f, const Examples& examples, const Tensor& fallback)
   for (size_t i = 0; i < examples.size(); ++i) {
     const auto& v = examples[i];
     if (v && v->size() != count) {
-      fail(
+      fail_features(
           fmt::format("Key: {}, Index: {}.  Number of {} values != expected.  Values "
                       "size: {} but output shape: {}",
                       f.key, i, dtype_name(f.dtype), v->size(), f.shape.debug_str()));
@@ -175,7 +175,7 @@ Tensor dense(const Feature& f, const Examples& examples, const Tensor& fallback)
     if (v) {
       column.add(*v);
     } else if (fallback.num_elements() == 0 && count > 0) {
-      fail(
+      fail_features(
           fmt::format("Name: <unknown>, Feature: {} (data type: {}) is required but "
                       "could not be found.",
                       f.key, dtype_name(f.dtype)));
@@ -195,7 +195,7 @@ Tensor sequence(const Feature& f, const Examples& examples, const Tensor& fallba
   for (size_t i = 0; i < examples.size(); ++i) {
     const auto& v = examples[i];
     if (v && v->size() % row != 0) {
-      fail(
+      fail_features(
           fmt::format("Key: {}, Index: {}.  Number of {} values is not a multiple of "
                       "stride length. Saw {} values but output shape is: {}",
                       f.key, i, dtype_name(f.dtype), v->size(), f.shape.debug_str()));
@@ -225,7 +225,7 @@ std::vector<Tensor> run_example(AttrsRef attrs, std::span<const Tensor> inputs) 
     try {
       examples.push_back(read_example(serialized[k]));
     } catch (const InvalidArgumentError& error) {
-      fail(fmt::format("{} (example {})", error.what(), k));
+      fail_features(fmt::format("{} (example {})", error.what(), k));
     }
   }
   std::vector<Tensor> outputs;

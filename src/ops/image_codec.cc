@@ -48,7 +48,7 @@ void infer_jpeg(InferContext& c) {
   c.add_output(DType::kUInt8, one_image(a.channels));
 }
 
-void infer_crop(InferContext& c) {
+void infer_jpeg_crop(InferContext& c) {
   const auto& a = c.attrs<DecodeJpegAttrs>();
   check_jpeg(c, a);
   const TensorInfo& window = c.input(1);
@@ -86,7 +86,7 @@ void infer_gif(InferContext& c) {
   c.add_output(DType::kUInt8, {kUnknownDim, kUnknownDim, kUnknownDim, 3});
 }
 
-void infer_image(InferContext& c) {
+void infer_any_image(InferContext& c) {
   const auto& a = c.attrs<DecodeImageAttrs>();
   check_contents(c);
   check_channels(c, a.channels);
@@ -168,7 +168,7 @@ OpDef encoder(const char* name, const char* doc, void (*infer)(InferContext&),
 
 void register_image_codec_ops(OpTable& table) {
   table.add(decoder("DecodeImage", "The pixels of a JPEG, PNG, BMP or GIF file.",
-                    infer_image, &attrs_type<DecodeImageAttrs>()));
+                    infer_any_image, &attrs_type<DecodeImageAttrs>()));
   table.add(decoder("DecodeJpeg", "The pixels of a JPEG file.", infer_jpeg,
                     &attrs_type<DecodeJpegAttrs>()));
   table.add(decoder("DecodePng", "The pixels of a PNG file.", infer_png,
@@ -178,7 +178,7 @@ void register_image_codec_ops(OpTable& table) {
   table.add(decoder("DecodeGif", "The frames of a GIF file.", infer_gif, nullptr));
 
   OpDef def = decoder("DecodeAndCropJpeg", "A box of the pixels of a JPEG file.",
-                      infer_crop, &attrs_type<DecodeJpegAttrs>());
+                      infer_jpeg_crop, &attrs_type<DecodeJpegAttrs>());
   def.types.push_back({'S', mask(DType::kInt32)});
   def.inputs.push_back({.name = "crop_window", .type = 'S', .host = true});
   table.add(def);

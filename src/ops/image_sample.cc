@@ -13,7 +13,7 @@ namespace {
 
 using namespace image;
 
-void check_attrs(const InferContext& c) {
+void check_box_ranges(const InferContext& c) {
   const auto& a = c.attrs<SampleBoxAttrs>();
   c.require(a.min_object_covered >= 0,
             fmt::format("min_object_covered must be non-negative, got {}",
@@ -38,7 +38,7 @@ void infer_sample(InferContext& c) {
             "bounding_boxes must be 3-dimensional [batch, num_boxes, coords]");
   c.require(!boxes.has_rank() || boxes[2] < 0 || boxes[2] == 4,
             "bounding_boxes must have 4 coordinates");
-  check_attrs(c);
+  check_box_ranges(c);
   c.add_output(DType::kInt32, {3});
   c.add_output(DType::kInt32, {3});
   c.add_output(DType::kFloat32, {1, 1, 4});

@@ -51,7 +51,7 @@ void infer_resize(InferContext& c) {
   c.add_output(DType::kFloat32, with_size(c, c.shape(0), 1));
 }
 // Of the image's shape: input 1.
-void infer_grad(InferContext& c) {
+void infer_resize_grad(InferContext& c) {
   c.rank(0, 4);
   c.rank(1, 4);
   const Shape &grads = c.shape(0), &image = c.shape(1);
@@ -69,7 +69,7 @@ void infer_scale_grad(InferContext& c) {
             fmt::format("Unrecognized kernel type: {}", a.kernel_type));
   expect_shape(c, 2, {2});
   expect_shape(c, 3, {2});
-  infer_grad(c);
+  infer_resize_grad(c);
 }
 
 void grad_scale(GradContext& c) {
@@ -183,7 +183,7 @@ void register_image_scale_ops(OpTable& table) {
   def.types = {{'T', kTypes}, {'G', mask(DType::kFloat32)}};
   def.inputs = {{.name = "grads", .type = 'G'},
                 {.name = "original_image", .shape_only = true}};
-  def.infer = infer_grad;
+  def.infer = infer_resize_grad;
   def.gradient = grad_bicubic_grad;
   table.add(def);
 }

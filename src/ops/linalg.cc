@@ -7,12 +7,6 @@
 
 namespace tandem {
 
-Tensor conjugate(const Tensor& x) {
-  if (!is_complex(x.dtype())) return x;
-  static const OpHandle op("Conj");
-  return emit(op, {x});
-}
-
 Tensor flatten_rows(const Tensor& x) {
   const int64_t last = x.shape().dim(-1);
   if (last > 0) return reshape(x, Shape{-1, last});

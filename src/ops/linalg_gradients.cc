@@ -221,7 +221,7 @@ void grad_eig(GradContext& c) {
   if (c.attrs<linalg::EigAttrs>().compute_v) {
     const Tensor& v = c.output(1);
     vt = adjoint(v);
-    const Tensor f = conjugate(reciprocal_differences(c.output(0)));
+    const Tensor f = conj(reciprocal_differences(c.output(0)));
     const Tensor vgv = matmul(vt, c.grad(1));
     const DType real = real_dtype(v.dtype());
     const Tensor diagonal =

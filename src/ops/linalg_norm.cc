@@ -48,7 +48,7 @@ Tensor norm_kept(const Tensor& x, const NormAttrs& n) {
                        .keepdims = true};
   };
   if (n.order == 0 || (n.order == 2 && !matrix)) {
-    const Tensor squares = is_complex(x.dtype()) ? multiply(x, conjugate(x)) : square(x);
+    const Tensor squares = is_complex(x.dtype()) ? multiply(x, conj(x)) : square(x);
     return sqrt(reduce_sum(squares, {.axis = n.axis, .keepdims = true}));
   }
   if (n.order == 2) return spectral_norm(x, n.axis);
@@ -67,7 +67,7 @@ Tensor norm_kept(const Tensor& x, const NormAttrs& n) {
 
 Tensor sum_of_squares(const Gradient& g) {
   const Tensor x = g.is_slices() ? g.slices().values : g.dense();
-  return reduce_sum(is_complex(x.dtype()) ? multiply(x, conjugate(x)) : square(x));
+  return reduce_sum(is_complex(x.dtype()) ? multiply(x, conj(x)) : square(x));
 }
 
 }  // namespace

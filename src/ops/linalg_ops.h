@@ -11,8 +11,6 @@ namespace tandem {
 inline constexpr DTypeMask kMatrixTypes =
     mask(DType::kFloat32, DType::kFloat64) | kComplexes;
 
-/// Conjugate of complex tensors, others as they are.
-Tensor conjugate(const Tensor& x);
 /// x as a matrix: everything before the last dimension flattened.
 Tensor flatten_rows(const Tensor& x);
 Tensor lower_triangle(const Tensor& x);

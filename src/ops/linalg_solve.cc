@@ -100,7 +100,7 @@ void infer_log_determinant(InferContext& c) {
 Tensor as_matrices(const Tensor& x) { return expand_dims(expand_dims(x, -1), -1); }
 
 void grad_determinant(GradContext& c) {
-  const Tensor factor = multiply(c.grad(), conjugate(c.output(0)));
+  const Tensor factor = multiply(c.grad(), conj(c.output(0)));
   c.set(0, as_matrices(factor) * linalg::inv(c.input(0), {.adjoint = true}));
 }
 // The sign is constant but for jumps.

@@ -84,9 +84,10 @@ std::shared_ptr<Table> table_of(const AttrsRef& attrs, const char* op) {
 }
 
 /// Elements of a host tensor as bytes.
-class Elements {
+class ElementBytes {
  public:
-  explicit Elements(const Tensor& t) : host_(t.to_host()), size_(dtype_size(t.dtype())) {}
+  explicit ElementBytes(const Tensor& t)
+      : host_(t.to_host()), size_(dtype_size(t.dtype())) {}
   int64_t count() const { return host_.num_elements(); }
   std::string at(int64_t i) const {
     if (host_.dtype() == DType::kString) {
@@ -132,7 +133,7 @@ void infer_insert(InferContext& c) {
   }
 }
 void infer_remove(InferContext& c) { check_table(c, false); }
-void infer_size(InferContext& c) { c.add_output(DType::kInt64, Shape{}); }
+void infer_table_size(InferContext& c) { c.add_output(DType::kInt64, Shape{}); }
 void infer_export(InferContext& c) {
   const auto table = Tables::get().find(c.attrs<TableAttrs>().table);
   c.require(table != nullptr, "there is no such table");
@@ -154,7 +155,7 @@ void check_dtypes(const Table& table, std::span<const Tensor> inputs, const char
 std::vector<Tensor> run_find(AttrsRef attrs, std::span<const Tensor> inputs) {
   const auto table = table_of(attrs, "LookupTableFindV2");
   check_dtypes(*table, inputs, "LookupTableFindV2");
-  const Elements keys(inputs[0]), fallback(inputs[1]);
+  const ElementBytes keys(inputs[0]), fallback(inputs[1]);
   const std::string missing = fallback.at(0);
   std::vector<std::string> out;
   table->reading([&](const auto& entries) {
@@ -168,14 +169,14 @@ std::vector<Tensor> run_find(AttrsRef attrs, std::span<const Tensor> inputs) {
 std::vector<Tensor> run_insert(AttrsRef attrs, std::span<const Tensor> inputs) {
   const auto table = table_of(attrs, "LookupTableInsertV2");
   check_dtypes(*table, inputs, "LookupTableInsertV2");
-  const Elements keys(inputs[0]), values(inputs[1]);
+  const ElementBytes keys(inputs[0]), values(inputs[1]);
   table->writing([&](auto& entries) {
     for (int64_t i = 0; i < keys.count(); ++i) entries[keys.at(i)] = values.at(i);
   });
   return {};
 }
 std::vector<Tensor> run_remove(AttrsRef attrs, std::span<const Tensor> inputs) {
-  const Elements keys(inputs[0]);
+  const ElementBytes keys(inputs[0]);
   const auto table = table_of(attrs, "LookupTableRemoveV2");
   check_dtypes(*table, inputs, "LookupTableRemoveV2");
   table->writing([&](auto& entries) {
@@ -229,7 +230,7 @@ void register_lookup_ops(OpTable& table) {
   table.add(table_op("LookupTableRemoveV2", "Takes entries out of a table.", {keys}, {},
                      infer_remove));
   table.add(table_op("LookupTableSizeV2", "How many entries a table has.", {}, {"size"},
-                     infer_size));
+                     infer_table_size));
   table.add(table_op("LookupTableExportV2", "All keys and values of a table.", {},
                      {"keys", "values"}, infer_export));
   add_host_function("LookupTableFindV2", run_find);

@@ -82,8 +82,8 @@ Tensor product(Operand a, Operand b) {
   const auto plain_conjugate = [&](const Operand& o) {
     return complex && o.turn.conjugate && !o.turn.transpose;
   };
-  const Tensor x = plain_conjugate(a) ? conjugate(a.x) : a.x;
-  const Tensor y = plain_conjugate(b) ? conjugate(b.x) : b.x;
+  const Tensor x = plain_conjugate(a) ? conj(a.x) : a.x;
+  const Tensor y = plain_conjugate(b) ? conj(b.x) : b.x;
   const bool ca = complex && a.turn.conjugate, cb = complex && b.turn.conjugate;
   return matmul(x, y,
                 {.transpose_a = a.turn.transpose && !ca,
@@ -150,8 +150,8 @@ void infer_cross(InferContext& c) {
 }
 
 void grad_cross(GradContext& c) {
-  if (c.needs(0)) c.set(0, linalg::cross(conjugate(c.input(1)), c.grad()));
-  if (c.needs(1)) c.set(1, linalg::cross(c.grad(), conjugate(c.input(0))));
+  if (c.needs(0)) c.set(0, linalg::cross(conj(c.input(1)), c.grad()));
+  if (c.needs(1)) c.set(1, linalg::cross(c.grad(), conj(c.input(0))));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "op/grad.h"
+#include "ops/accumulate.h"
 #include "ops/nn_attention.h"
 #include "tandem/ops.h"
 
@@ -30,10 +31,6 @@ Tensor hide(const Tensor& mask, const Tensor& x, double value) {
 
 Tensor row_sum(const Tensor& x) {
   return reduce_sum(x, {.axis = {-1}, .keepdims = true});
-}
-
-void accumulate(Tensor& sum, const Tensor& term) {
-  sum = sum.defined() ? sum + term : term;
 }
 
 }  // namespace

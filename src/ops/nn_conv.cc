@@ -117,7 +117,7 @@ Cost conv_cost(const Signature& s) {
   return cost;
 }
 
-const std::vector<TypeVar> kTypes = {{'T', kFloats}, {'S', kIndices}};
+const std::vector<TypeVar> kBackpropTypes = {{'T', kFloats}, {'S', kIndices}};
 
 void add_kind(OpTable& table, const char* forward, const char* by_input,
               const char* by_filter, const std::string& what) {
@@ -135,7 +135,7 @@ void add_kind(OpTable& table, const char* forward, const char* by_input,
 
   def.name = by_input;
   def.doc = "The gradient of a " + what + " with respect to its input.";
-  def.types = kTypes;
+  def.types = kBackpropTypes;
   def.inputs = {{.name = "input_sizes", .type = 'S', .host = true},
                 {.name = "filter"},
                 {.name = "out_backprop"}};

@@ -1,12 +1,8 @@
 #include "ops/nn_norm_grad.h"
 
-namespace tandem::nn {
+#include "ops/accumulate.h"
 
-namespace {
-void accumulate(Tensor& sum, const Tensor& term) {
-  sum = sum.defined() ? sum + term : term;
-}
-}  // namespace
+namespace tandem::nn {
 
 NormGradGrad norm_grad_grad(const NormGradCall& call, const Tensor& u, const Tensor& v,
                             const Tensor& z) {

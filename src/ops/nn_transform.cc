@@ -14,7 +14,7 @@ namespace {
 
 using nn::ProjectiveAttrs;
 
-void check_attrs(InferContext& c) {
+void check_modes(InferContext& c) {
   const auto& a = c.attrs<ProjectiveAttrs>();
   if (a.interpolation != "NEAREST" && a.interpolation != "BILINEAR") {
     c.fail(fmt::format("Invalid interpolation {}. Supported types: NEAREST, BILINEAR",
@@ -28,7 +28,7 @@ void check_attrs(InferContext& c) {
 }
 
 void infer_projective(InferContext& c) {
-  check_attrs(c);
+  check_modes(c);
   c.rank(0, 4);
   c.rank(1, 2);
   c.rank(3, 0);

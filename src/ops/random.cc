@@ -39,17 +39,17 @@ void check_state(const InferContext& c, int key) {
   }
 }
 
-void infer_fill(InferContext& c) {
+void infer_random(InferContext& c) {
   check_state(c, 1);
   c.add_output(c.attrs<FillAttrs>().dtype, c.shape_from_value(0));
 }
-void infer_fill_int(InferContext& c) {
+void infer_random_int(InferContext& c) {
   check_state(c, 1);
   c.rank(3, 0);
   c.rank(4, 0);
   c.add_output(c.dtype(3), c.shape_from_value(0));
 }
-void infer_fill_like(InferContext& c) {
+void infer_random_like(InferContext& c) {
   check_state(c, 1);
   c.add_output(c.attrs<FillAttrs>().dtype, c.shape(0));
 }
@@ -94,7 +94,7 @@ OpDef sampler(const char* name, const char* doc) {
   def.types = {{'S', kIndices}, {'K', kStateDType}};
   def.inputs = {kShapeInput, kKeyInput, kCounterInput};
   def.attrs = &attrs_type<FillAttrs>();
-  def.infer = infer_fill;
+  def.infer = infer_random;
   def.differentiable = false;
   return def;
 }
@@ -200,7 +200,7 @@ void register_random_ops(OpTable& table) {
                        "Uniform numbers in [0, 1) with the shape of another tensor.");
   like.types = {{'S', kAnyDType}, {'K', kStateDType}};
   like.inputs[0] = {.name = "like", .type = 'S', .shape_only = true};
-  like.infer = infer_fill_like;
+  like.infer = infer_random_like;
   table.add(like);
   table.add({.name = "StatelessRandomUniformIntV2",
              .doc = "Uniform integers in [minval, maxval).",
@@ -213,7 +213,7 @@ void register_random_ops(OpTable& table) {
                         kCounterInput,
                         {.name = "minval"},
                         {.name = "maxval"}},
-             .infer = infer_fill_int,
+             .infer = infer_random_int,
              .differentiable = false,
              .effects = kMayFail});
   table.add({.name = "StatelessRandomGammaV3",

@@ -38,11 +38,6 @@ void infer_recurrence(InferContext& c) {
   c.add_output(c.dtype(0), c.shape(0).merged_with(c.shape(1)));
 }
 
-Tensor conjugate(const Tensor& x) {
-  static const OpHandle conj("Conj");
-  return is_complex(x.dtype()) ? emit(conj, {x}) : x;
-}
-
 void grad_cumsum(GradContext& c) {
   ScanAttrs attrs = c.attrs<ScanAttrs>();
   attrs.reverse = !attrs.reverse;
@@ -54,7 +49,7 @@ void grad_cumsum(GradContext& c) {
 // of this.
 void grad_cumprod(GradContext& c) {
   const auto& attrs = c.attrs<ScanAttrs>();
-  const Tensor x = conjugate(c.input(0));
+  const Tensor x = conj(c.input(0));
   const RecurrenceAttrs back{attrs.axis, !attrs.reverse};
   const Tensor before = cumprod(x, {attrs.axis, true, attrs.reverse});
   Tensor grad = c.grad();
@@ -92,9 +87,9 @@ void grad_shift(GradContext& c) {
 void grad_recurrence(GradContext& c) {
   const auto& attrs = c.attrs<RecurrenceAttrs>();
   const RecurrenceAttrs back{attrs.axis, !attrs.reverse};
-  const Tensor a = conjugate(c.input(0));
+  const Tensor a = conj(c.input(0));
   const Tensor s = linear_recurrence(shift_by_one(a, back), c.grad(), back);
-  if (c.needs(0)) c.set(0, s * conjugate(shift_by_one(c.output(0), attrs)));
+  if (c.needs(0)) c.set(0, s * conj(shift_by_one(c.output(0), attrs)));
   c.set(1, s);
 }
 

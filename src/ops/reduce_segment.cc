@@ -64,7 +64,7 @@ void infer_unsorted(InferContext& c) {
   c.add_output(c.dtype(0), rows_shape(rows, data, ids.rank()));
 }
 
-void infer_sparse(InferContext& c) {
+void infer_sparse_segment(InferContext& c) {
   check_ids(c, 2);
   c.require(!c.shape(1).has_rank() || c.shape(1).rank() == 1,
             "indices should be a vector.");
@@ -82,10 +82,6 @@ void infer_sparse(InferContext& c) {
 Tensor equal_to(const Tensor& x, const Tensor& y) {
   static const OpHandle op("Equal");
   return emit(op, {x, y});
-}
-Tensor conjugate(const Tensor& x) {
-  static const OpHandle conj("Conj");
-  return is_complex(x.dtype()) ? emit(conj, {x}) : x;
 }
 
 // x, whose dimensions are the first of `like`'s, with dimensions of size 1 for the
@@ -160,8 +156,8 @@ void grad_segment_extreme(GradContext& c) {
 void grad_segment_prod(GradContext& c) {
   static const OpHandle greater("Greater");
   const Segments segments(c, 1);
-  const Tensor x = conjugate(c.input(0));
-  const Tensor out = conjugate(c.output(0));
+  const Tensor x = conj(c.input(0));
+  const Tensor out = conj(c.output(0));
   const Tensor one = ones_like(x);
   const Tensor zero = equal_to(x, zeros_like(x));
   const Tensor zeros = segments.sum(cast(zero, DType::kInt32));
@@ -173,7 +169,7 @@ void grad_segment_prod(GradContext& c) {
   c.set(0, segments.spread(g) * others);
 }
 
-void grad_sparse(GradContext& c, bool mean) {
+void grad_sparse_segment(GradContext& c, bool mean) {
   const Tensor &indices = c.input(1), &ids = c.input(2);
   Tensor g = c.grad();
   if (mean) {
@@ -185,8 +181,8 @@ void grad_sparse(GradContext& c, bool mean) {
   const Tensor rows = reshape(slice(c.shape_of_input(0), {0}, {1}), Shape{});
   c.set(0, unsorted_segment_sum(gather(g, ids), indices, rows));
 }
-void grad_sparse_sum(GradContext& c) { grad_sparse(c, false); }
-void grad_sparse_mean(GradContext& c) { grad_sparse(c, true); }
+void grad_sparse_sum(GradContext& c) { grad_sparse_segment(c, false); }
+void grad_sparse_mean(GradContext& c) { grad_sparse_segment(c, true); }
 
 // ---- Definitions --------------------------------------------------------------------
 
@@ -225,7 +221,7 @@ OpDef sparse(const char* name, const char* doc, void (*gradient)(GradContext&)) 
                 {.name = "indices", .type = 'I'},
                 {.name = "segment_ids", .type = 'S'},
                 {.name = "num_segments", .type = 'N', .host = true, .optional = true}};
-  def.infer = infer_sparse;
+  def.infer = infer_sparse_segment;
   return def;
 }
 

@@ -49,7 +49,7 @@ void infer_fit(InferContext& c) {
   c.add_output(DType::kInt32, c.shape(0));
 }
 
-void infer_mean(InferContext& c) {
+void infer_run_mean(InferContext& c) {
   c.rank_at_least(0, 1);
   expect_same_shape(c, 1, 0);
   c.add_output(c.dtype(0), c.shape(0));
@@ -60,7 +60,7 @@ void grad_fit(GradContext& c) {
   static const OpHandle op("SegmentRunMean");
   c.set(0, emit(op, {c.grad(), c.output(1)}));
 }
-void grad_mean(GradContext& c) {
+void grad_run_mean(GradContext& c) {
   static const OpHandle op("SegmentRunMean");
   c.set(0, emit(op, {c.grad(), c.input(1)}));
 }
@@ -101,8 +101,8 @@ void register_sequence_ops(OpTable& table) {
   def.doc = "In place of each element the mean of its run of equal segment numbers.";
   def.types = {{'T', mask(DType::kFloat32, DType::kFloat64)}, {'S', mask(DType::kInt32)}};
   def.inputs = {{.name = "input"}, {.name = "segments", .type = 'S'}};
-  def.infer = infer_mean;
-  def.gradient = grad_mean;
+  def.infer = infer_run_mean;
+  def.gradient = grad_run_mean;
   def.grad_inputs = 2;
   def.grad_outputs = 0;
   table.add(def);

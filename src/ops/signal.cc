@@ -21,7 +21,7 @@ std::string name_of(const char* base, int dimensions) {
   return dimensions == 1 ? base : fmt::format("{}{}D", base, dimensions);
 }
 
-void infer_complex(InferContext& c) {
+void infer_fft(InferContext& c) {
   c.rank_at_least(0, dimensions_of(c.op()));
   c.add_output(c.dtype(0), c.shape(0));
 }
@@ -127,7 +127,7 @@ void register_signal_ops(OpTable& table) {
         dims == 1 ? "the last dimension" : fmt::format("the last {} dimensions", dims);
     OpDef def = transform(name_of("FFT", dims), "Fourier transform over " + over + ".");
     def.types = {{'T', kComplexes}};
-    def.infer = infer_complex;
+    def.infer = infer_fft;
     def.gradient = grad_fft;
     table.add(def);
     def.name = name_of("IFFT", dims);

@@ -4,6 +4,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/array_common.h"
 #include "ops/register.h"
 #include "tandem/ops.h"
 
@@ -12,7 +13,6 @@ namespace tandem {
 namespace {
 
 void infer_read(InferContext& c) { c.add_output(c.dtype(0), c.shape(0)); }
-std::optional<int64_t> view_whole(const Signature&) { return 0; }
 void grad_read(GradContext& c) { c.set(0, c.raw_grad(0)); }
 
 // The variable's declared shape may leave dimensions open.
@@ -27,7 +27,7 @@ void infer_assign(InferContext& c) {
 }
 
 // Updates of the whole value: the shapes must agree exactly, as in TensorFlow.
-void infer_update(InferContext& c) {
+void infer_update_whole(InferContext& c) {
   c.same_dtype(0, 1);
   if (!c.shape(0).compatible_with(c.shape(1))) {
     c.fail(fmt::format(
@@ -55,7 +55,7 @@ void infer_scatter(InferContext& c) {
   }
 }
 
-void infer_gather(InferContext& c) {
+void infer_resource_gather(InferContext& c) {
   c.rank_at_least(0, 1);
   if (!c.shape(0).has_rank() || !c.shape(1).has_rank()) {
     c.add_output(c.dtype(0), Shape::unknown());
@@ -65,7 +65,7 @@ void infer_gather(InferContext& c) {
   for (int i = 1; i < c.shape(0).rank(); ++i) out.push_back(c.shape(0)[i]);
   c.add_output(c.dtype(0), out);
 }
-void grad_gather(GradContext& c) {
+void grad_resource_gather(GradContext& c) {
   // The handle has no shape of its own; a read is a view and costs nothing.
   static const OpHandle read("ReadVariableOp");
   const Tensor shape = tandem::shape(emit(read, {c.input(0)}), {DType::kInt64});
@@ -85,7 +85,7 @@ OpDef update(const char* name, const char* doc) {
   def.types = {{'T', kNumbers}};
   def.inputs = {variable(true), {.name = "value"}};
   def.outputs = {};
-  def.infer = infer_update;
+  def.infer = infer_update_whole;
   def.differentiable = false;
   def.effects = kReadsState | kWritesState;
   return def;
@@ -137,8 +137,8 @@ void register_state_ops(OpTable& table) {
              .doc = "Rows of a variable's value without reading all of it.",
              .types = {{'T', kPlain}, {'I', kIndices}},
              .inputs = {variable(false), {.name = "indices", .type = 'I'}},
-             .infer = infer_gather,
-             .gradient = grad_gather,
+             .infer = infer_resource_gather,
+             .gradient = grad_resource_gather,
              .grad_outputs = 0,
              .effects = kReadsState | kMayFail});
 }

@@ -13,7 +13,6 @@ namespace tandem {
 namespace {
 
 using namespace strings;
-constexpr DTypeMask kText = mask(DType::kString);
 
 void check_unit(const InferContext& c, const std::string& unit) {
   if (unit != "BYTE" && unit != "UTF8_CHAR") {
@@ -51,7 +50,7 @@ void infer_case(InferContext& c) {
   c.add_output(DType::kString, c.shape(0));
 }
 
-void infer_same(InferContext& c) { c.add_output(DType::kString, c.shape(0)); }
+void infer_string(InferContext& c) { c.add_output(DType::kString, c.shape(0)); }
 
 void infer_join(InferContext& c) {
   Shape out{};
@@ -152,7 +151,7 @@ void infer_hash(InferContext& c) {
   c.add_output(DType::kInt64, c.shape(0));
 }
 
-void infer_split(InferContext& c) {
+void infer_string_split(InferContext& c) {
   c.rank(0, 1);
   c.rank(1, 0);
   c.add_output(DType::kInt64, {kUnknownDim, 2});
@@ -224,8 +223,8 @@ void register_string_ops(OpTable& table) {
                     &attrs_type<EncodingAttrs>()));
   table.add(text_op("StringUpper", "Strings in capital letters.", infer_case,
                     &attrs_type<EncodingAttrs>()));
-  table.add(text_op("StringStrip", "Strings without white space at the ends.", infer_same,
-                    nullptr));
+  table.add(text_op("StringStrip", "Strings without white space at the ends.",
+                    infer_string, nullptr));
   def = text_op("StringJoin", "Joins strings elementwise.", infer_join,
                 &attrs_type<JoinAttrs>());
   def.inputs = {{.name = "inputs", .variadic = true}};
@@ -249,8 +248,8 @@ void register_string_ops(OpTable& table) {
     table.add(text_op(name, "Hashes of strings modulo a number of buckets.", infer_hash,
                       &attrs_type<HashBucketAttrs>()));
   }
-  def = text_op("StringSplitV2", "Parts of strings between separators.", infer_split,
-                &attrs_type<SplitAttrs>());
+  def = text_op("StringSplitV2", "Parts of strings between separators.",
+                infer_string_split, &attrs_type<strings::SplitAttrs>());
   def.inputs.push_back({.name = "sep"});
   def.outputs = {"indices", "values", "shape"};
   def.dynamic = true;

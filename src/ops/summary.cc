@@ -18,6 +18,7 @@ namespace tandem {
 
 namespace {
 
+namespace summary {
 struct WriterAttrs {
   int64_t writer = 0;
   TANDEM_ATTRS(WriterAttrs, writer)
@@ -35,6 +36,7 @@ struct AudioAttrs {
   int64_t max_outputs = 3;
   TANDEM_ATTRS(AudioAttrs, sample_rate, max_outputs)
 };
+}  // namespace summary
 
 void infer_write(InferContext& c) {
   for (int i : {0, 2, 3}) c.rank(i, 0);
@@ -42,31 +44,33 @@ void infer_write(InferContext& c) {
 
 void infer_nothing(InferContext&) {}
 
-void infer_histogram(InferContext& c) {
-  const int64_t buckets = c.attrs<HistogramAttrs>().buckets;
+void infer_summary_histogram(InferContext& c) {
+  const int64_t buckets = c.attrs<summary::HistogramAttrs>().buckets;
   constexpr int64_t kMost = int64_t{1} << 24;
   c.require(buckets >= 0 && buckets <= kMost,
             fmt::format("buckets is {} and must lie in [0, {}]", buckets, kMost));
   c.add_output(DType::kFloat64, Shape{buckets, 3});
 }
 
-void infer_image(InferContext& c) {
+void infer_summary_image(InferContext& c) {
   c.rank(0, 4);
-  c.require(c.attrs<ImageAttrs>().max_outputs >= 0, "max_outputs must not be negative");
+  c.require(c.attrs<summary::ImageAttrs>().max_outputs >= 0,
+            "max_outputs must not be negative");
   c.add_output(DType::kString, Shape{kUnknownDim});
 }
 
-void infer_audio(InferContext& c) {
+void infer_summary_audio(InferContext& c) {
   c.rank(0, 3);
-  c.require(c.attrs<AudioAttrs>().max_outputs >= 0, "max_outputs must not be negative");
-  const int64_t rate = c.attrs<AudioAttrs>().sample_rate;
+  c.require(c.attrs<summary::AudioAttrs>().max_outputs >= 0,
+            "max_outputs must not be negative");
+  const int64_t rate = c.attrs<summary::AudioAttrs>().sample_rate;
   c.require(rate > 0 && rate <= INT32_MAX,
             fmt::format("sample_rate must be in (0, 2^31), got: {}", rate));
   c.add_output(DType::kString, Shape{kUnknownDim, 2});
 }
 
 std::vector<Tensor> run_write(AttrsRef attrs, std::span<const Tensor> inputs) {
-  const auto sink = summary_sink(attrs.as<WriterAttrs>().writer);
+  const auto sink = summary_sink(attrs.as<summary::WriterAttrs>().writer);
   if (!sink) return {};  // the writer was closed
   sink->write(inputs[0].item<int64_t>(), inputs[2].item<std::string>(),
               inputs[3].item<std::string>(), inputs[1].to_host());
@@ -74,14 +78,15 @@ std::vector<Tensor> run_write(AttrsRef attrs, std::span<const Tensor> inputs) {
 }
 
 std::vector<Tensor> run_flush(AttrsRef attrs, std::span<const Tensor>) {
-  if (const auto sink = summary_sink(attrs.as<WriterAttrs>().writer)) sink->flush();
+  if (const auto sink = summary_sink(attrs.as<summary::WriterAttrs>().writer))
+    sink->flush();
   return {};
 }
 
 // TensorBoard's buckets: equally wide from the smallest to the largest value, each as
 // left edge, right edge, count. Of equal values all counts are in the last bucket.
 std::vector<Tensor> run_histogram(AttrsRef attrs, std::span<const Tensor> inputs) {
-  const auto buckets = static_cast<size_t>(attrs.as<HistogramAttrs>().buckets);
+  const auto buckets = static_cast<size_t>(attrs.as<summary::HistogramAttrs>().buckets);
   const std::vector<double> values =
       cast(inputs[0], DType::kFloat64).to_host().to_vector<double>();
   std::vector<double> rows(buckets * 3);
@@ -136,7 +141,7 @@ std::vector<Tensor> run_image(AttrsRef attrs, std::span<const Tensor> inputs) {
   }
   const std::vector<uint8_t> pixels = pixels_of(inputs[0]);
   std::vector<std::string> parts = {std::to_string(s[2]), std::to_string(s[1])};
-  const int64_t count = std::min(s[0], attrs.as<ImageAttrs>().max_outputs);
+  const int64_t count = std::min(s[0], attrs.as<summary::ImageAttrs>().max_outputs);
   for (int64_t i = 0; i < count; ++i) {
     const Tensor one =
         make_host_copy(Runtime::get().cpu(), DType::kUInt8, {s[1], s[2], s[3]},
@@ -147,7 +152,7 @@ std::vector<Tensor> run_image(AttrsRef attrs, std::span<const Tensor> inputs) {
 }
 
 std::vector<Tensor> run_audio(AttrsRef attrs, std::span<const Tensor> inputs) {
-  const auto& a = attrs.as<AudioAttrs>();
+  const auto& a = attrs.as<summary::AudioAttrs>();
   const Shape& s = inputs[0].shape();
   const std::vector<float> samples =
       cast(inputs[0], DType::kFloat32).to_host().to_vector<float>();
@@ -176,7 +181,7 @@ void register_summary_ops(OpTable& table) {
                         text,
                         {.name = "summary_metadata", .type = 'S'}},
              .outputs = {},
-             .attrs = &attrs_type<WriterAttrs>(),
+             .attrs = &attrs_type<summary::WriterAttrs>(),
              .infer = infer_write,
              .differentiable = false,
              .dynamic = true,
@@ -186,7 +191,7 @@ void register_summary_ops(OpTable& table) {
              .types = {},
              .inputs = {},
              .outputs = {},
-             .attrs = &attrs_type<WriterAttrs>(),
+             .attrs = &attrs_type<summary::WriterAttrs>(),
              .infer = infer_nothing,
              .differentiable = false,
              .dynamic = true,
@@ -196,24 +201,24 @@ void register_summary_ops(OpTable& table) {
                     "edge, right edge, count.",
              .types = {{'T', kReals | mask(DType::kBool)}},
              .inputs = {{.name = "data"}},
-             .attrs = &attrs_type<HistogramAttrs>(),
-             .infer = infer_histogram,
+             .attrs = &attrs_type<summary::HistogramAttrs>(),
+             .infer = infer_summary_histogram,
              .differentiable = false,
              .dynamic = true});
   table.add({.name = "SummaryImage",
              .doc = "Images as TensorBoard stores them: width, height, PNG files.",
              .types = {{'T', kFloats | mask(DType::kUInt8, DType::kUInt16)}},
              .inputs = {{.name = "images"}},
-             .attrs = &attrs_type<ImageAttrs>(),
-             .infer = infer_image,
+             .attrs = &attrs_type<summary::ImageAttrs>(),
+             .infer = infer_summary_image,
              .differentiable = false,
              .dynamic = true});
   table.add({.name = "SummaryAudio",
              .doc = "Sounds as TensorBoard stores them: rows of a WAV file and a label.",
              .types = {{'T', kFloats}},
              .inputs = {{.name = "audio"}},
-             .attrs = &attrs_type<AudioAttrs>(),
-             .infer = infer_audio,
+             .attrs = &attrs_type<summary::AudioAttrs>(),
+             .infer = infer_summary_audio,
              .differentiable = false,
              .dynamic = true});
   add_host_function("WriteSummary", run_write);

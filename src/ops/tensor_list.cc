@@ -5,6 +5,7 @@
 
 #include "op/emitter.h"
 #include "op/op_def.h"
+#include "ops/with_attrs.h"
 #include "tandem/ops.h"
 
 namespace tandem {
@@ -18,7 +19,7 @@ const InputDef kList = {.name = "input_handle", .type = 'L'};
 const InputDef kIndex = {.name = "index", .type = 'I', .host = true};
 const InputDef kShape = {
     .name = "element_shape", .type = 'S', .host = true, .optional = true};
-const std::vector<TypeVar> kTypes = {
+const std::vector<TypeVar> kListTypes = {
     {'L', kVariants}, {'T', kElements}, {'I', mask(DType::kInt32)}, {'S', kIndices}};
 
 // ---- Inference
@@ -60,7 +61,7 @@ void infer_set(InferContext& c) {
   c.rank(1, 0);
   add_list(c);
 }
-void infer_length(InferContext& c) { c.add_output(DType::kInt32, Shape{}); }
+void infer_list_length(InferContext& c) { c.add_output(DType::kInt32, Shape{}); }
 void infer_stack(InferContext& c) {
   const auto& a = c.attrs<TensorListAttrs>();
   c.add_output(a.element_dtype,
@@ -70,7 +71,7 @@ void infer_from_tensor(InferContext& c) {
   c.rank_at_least(0, 1);
   add_list(c);
 }
-void infer_concat(InferContext& c) {
+void infer_list_concat(InferContext& c) {
   const auto& a = c.attrs<TensorListAttrs>();
   Shape out = element_shape(c, a.known_shape, 1);
   if (out.has_rank()) {
@@ -80,18 +81,18 @@ void infer_concat(InferContext& c) {
   c.add_output(a.element_dtype, out);
   c.add_output(DType::kInt64, Shape{kUnknownDim});
 }
-void infer_split(InferContext& c) {
+void infer_list_split(InferContext& c) {
   c.rank_at_least(0, 1);
   c.rank(1, 1);
   add_list(c);
 }
-void infer_gather(InferContext& c) {
+void infer_list_gather(InferContext& c) {
   const auto& a = c.attrs<TensorListAttrs>();
   c.rank(1, 1);
   c.add_output(a.element_dtype,
                with_rows(c.shape(1), element_shape(c, a.known_shape, 2)));
 }
-void infer_scatter(InferContext& c) {
+void infer_list_scatter(InferContext& c) {
   c.rank_at_least(0, 1);
   c.rank(1, 1);
   add_list(c);
@@ -117,7 +118,7 @@ bool holds_lists(const Tensor& element) { return element.dtype() == DType::kVari
 Tensor dims_of(const Tensor& element) {
   return holds_lists(element) ? Tensor() : shape(element);
 }
-Tensor zeros_of(const Tensor& element) {
+Tensor zero_element(const Tensor& element) {
   return holds_lists(element) ? zeros_list(element) : zeros_like(element);
 }
 Tensor get_item(const Tensor& list, const Tensor& index, const Tensor& like) {
@@ -129,7 +130,7 @@ Tensor set_item(const Tensor& list, const Tensor& index, const Tensor& item) {
   static const OpHandle op("TensorListSetItem");
   return emit(op, {list, index, item});
 }
-Tensor resize(const Tensor& list, const Tensor& size) {
+Tensor resize_list(const Tensor& list, const Tensor& size) {
   static const OpHandle op("TensorListResize");
   return emit(op, {list, size});
 }
@@ -156,15 +157,15 @@ void grad_push(GradContext& c) {
 void grad_pop(GradContext& c) {
   static const OpHandle push("TensorListPushBack");
   const Tensor rest = c.has_grad(0) ? c.grad(0) : zeros_list(c.output(0));
-  c.set(0, emit(push, {rest, c.has_grad(1) ? c.grad(1) : zeros_of(c.output(1))}));
+  c.set(0, emit(push, {rest, c.has_grad(1) ? c.grad(1) : zero_element(c.output(1))}));
 }
 void grad_set(GradContext& c) {
   const Tensor g = c.grad();
   if (c.needs(2)) c.set(2, get_item(g, c.input(1), c.input(2)));
   if (!c.needs(0)) return;
-  Tensor rest = set_item(g, c.input(1), zeros_of(c.input(2)));
+  Tensor rest = set_item(g, c.input(1), zero_element(c.input(2)));
   if (c.attrs<TensorListSetAttrs>().resize_if_index_out_of_bounds) {
-    rest = resize(rest, length(c.input(0)));
+    rest = resize_list(rest, length(c.input(0)));
   }
   c.set(0, rest);
 }
@@ -182,17 +183,17 @@ void grad_from_tensor(GradContext& c) {
       emit(op, {c.grad(), row_shape(t)}, TensorListAttrs{t.dtype(), static_row_shape(t)});
   c.set(0, reshape_like(rows, t));
 }
-void grad_concat(GradContext& c) {
+void grad_list_concat(GradContext& c) {
   static const OpHandle op("TensorListSplit");
   c.set(0, emit(op, {c.grad(), c.output(1)}));
 }
-void grad_split(GradContext& c) {
+void grad_list_split(GradContext& c) {
   static const OpHandle op("TensorListConcat");
   const Tensor& t = c.input(0);
   c.set(0, reshape_like(emit_all(op, {c.grad(), Tensor()}, TensorListAttrs{t.dtype()})[0],
                         t));
 }
-void grad_gather(GradContext& c) {
+void grad_list_gather(GradContext& c) {
   static const OpHandle op("TensorListScatterIntoExistingList");
   c.set(0, emit(op, {zeros_list(c.input(0)), c.grad(), c.input(1)},
                 TensorListScatterAttrs{static_row_shape(c.grad()), true}));
@@ -217,8 +218,8 @@ void grad_scatter_into(GradContext& c) {
                         : emit(op, {g, zeros_like(c.input(1)), c.input(2)},
                                TensorListScatterAttrs{a.known_shape, false}));
 }
-void grad_resize(GradContext& c) { c.set(0, resize(c.grad(), length(c.input(0)))); }
-void grad_add(GradContext& c) {
+void grad_resize(GradContext& c) { c.set(0, resize_list(c.grad(), length(c.input(0)))); }
+void grad_list_add(GradContext& c) {
   c.set(0, c.grad());
   c.set(1, c.grad());
 }
@@ -228,7 +229,7 @@ OpDef list_op(const char* name, const char* doc, std::vector<InputDef> inputs,
   OpDef def;
   def.name = name;
   def.doc = doc;
-  def.types = kTypes;
+  def.types = kListTypes;
   def.inputs = std::move(inputs);
   def.outputs = {"output_handle"};
   def.infer = infer;
@@ -244,13 +245,8 @@ OpDef with_gradient(OpDef def, void (*gradient)(GradContext&), uint32_t inputs,
   def.grad_outputs = outputs;
   return def;
 }
-OpDef without_gradient(OpDef def) {
+OpDef not_differentiable(OpDef def) {
   def.differentiable = false;
-  return def;
-}
-template <class A>
-OpDef with_attrs(OpDef def) {
-  def.attrs = &attrs_type<A>();
   return def;
 }
 OpDef may_fail(OpDef def) {
@@ -271,9 +267,9 @@ void register_tensor_list_ops(OpTable& table) {
   const InputDef lengths{.name = "lengths", .type = 'N', .host = true};
   using A = TensorListAttrs;
 
-  table.add(without_gradient(with_attrs<A>(
+  table.add(not_differentiable(with_attrs<A>(
       list_op("EmptyTensorList", "A list without elements.", {}, infer_list))));
-  table.add(without_gradient(with_attrs<A>(list_op(
+  table.add(not_differentiable(with_attrs<A>(list_op(
       "TensorListReserve", "A list of elements that are not set: they read as zeros.",
       {size}, infer_sized<0>))));
   table.add(with_gradient(
@@ -296,9 +292,9 @@ void register_tensor_list_ops(OpTable& table) {
                                            {kList, kIndex, kShape}, infer_get))),
             {"item"}),
       grad_get, 3, 0));
-  table.add(without_gradient(
+  table.add(not_differentiable(
       named(list_op("TensorListLength", "The number of elements of a list.", {kList},
-                    infer_length),
+                    infer_list_length),
             {"length"})));
   table.add(with_gradient(
       named(may_fail(with_attrs<A>(list_op("TensorListStack",
@@ -314,25 +310,25 @@ void register_tensor_list_ops(OpTable& table) {
       may_fail(with_attrs<A>(list_op("TensorListConcat",
                                      "The elements joined along dimension 0, and how "
                                      "many rows each has.",
-                                     {kList, kShape}, infer_concat))),
+                                     {kList, kShape}, infer_list_concat))),
       {"tensor", "lengths"});
-  table.add(with_gradient(std::move(concat), grad_concat, 0, 2));
+  table.add(with_gradient(std::move(concat), grad_list_concat, 0, 2));
   OpDef split = may_fail(list_op("TensorListSplit",
                                  "Parts of so many rows each as the elements of a list.",
-                                 {tensor, lengths}, infer_split));
+                                 {tensor, lengths}, infer_list_split));
   split.types.push_back({'N', mask(DType::kInt64)});
-  table.add(with_gradient(std::move(split), grad_split, 0, 0));
+  table.add(with_gradient(std::move(split), grad_list_split, 0, 0));
   table.add(with_gradient(
       named(may_fail(with_attrs<A>(list_op("TensorListGather",
                                            "Some of the elements as the rows of a "
                                            "tensor.",
-                                           {kList, indices, kShape}, infer_gather))),
+                                           {kList, indices, kShape}, infer_list_gather))),
             {"values"}),
-      grad_gather, 3, 0));
+      grad_list_gather, 3, 0));
   table.add(with_gradient(
       may_fail(with_attrs<TensorListScatterAttrs>(list_op(
           "TensorListScatter", "A list whose elements at the indices are the rows.",
-          {tensor, indices}, infer_scatter))),
+          {tensor, indices}, infer_list_scatter))),
       grad_scatter, 2, 0));
   table.add(
       with_gradient(may_fail(with_attrs<TensorListScatterAttrs>(list_op(
@@ -348,8 +344,8 @@ void register_tensor_list_ops(OpTable& table) {
   table.add(with_gradient(
       may_fail(list_op("TensorListAdd", "The sums of the elements of two lists.",
                        {kList, {.name = "other", .type = 'L'}}, infer_list)),
-      grad_add, 0, 0));
-  table.add(without_gradient(list_op(
+      grad_list_add, 0, 0));
+  table.add(not_differentiable(list_op(
       "TensorListZerosLike", "A list of zeros in the shapes of another's elements.",
       {kList}, infer_list)));
 }

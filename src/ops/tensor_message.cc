@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <protozero/pbf_reader.hpp>
 
+#include "ops/bytes_tag.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -21,7 +22,7 @@ struct TypeNumber {
   int number;
   uint32_t field;
 };
-constexpr TypeNumber kTypes[] = {
+constexpr TypeNumber kTypeNumbers[] = {
     {DType::kFloat32, 1, 5},      {DType::kFloat64, 2, 6},    {DType::kInt32, 3, 7},
     {DType::kUInt8, 4, 7},        {DType::kInt16, 5, 7},      {DType::kInt8, 6, 7},
     {DType::kString, 7, 8},       {DType::kComplex64, 8, 9},  {DType::kInt64, 9, 10},
@@ -30,42 +31,39 @@ constexpr TypeNumber kTypes[] = {
     {DType::kUInt64, 23, 17}};
 
 const TypeNumber* find(DType dtype) {
-  for (const TypeNumber& t : kTypes) {
+  for (const TypeNumber& t : kTypeNumbers) {
     if (t.dtype == dtype) return &t;
   }
   return nullptr;
 }
 
-constexpr uint32_t part(uint32_t field) {
-  return tag_and_type(field, pbf_wire_type::length_delimited);
-}
-constexpr uint32_t number(uint32_t field) {
+constexpr uint32_t number_tag(uint32_t field) {
   return tag_and_type(field, pbf_wire_type::varint);
 }
 
-[[noreturn]] void fail(std::string_view what) {
+[[noreturn]] void fail_tensor(std::string_view what) {
   throw InvalidArgumentError(
       fmt::format("ParseTensor: Could not parse `serialized` as TensorProto: {}", what));
 }
 
 void read_shape(pbf_reader message, Shape& shape) {
   while (message.next()) {
-    if (message.tag_and_type() != part(2)) {
+    if (message.tag_and_type() != bytes_tag(2)) {
       message.skip();
       continue;
     }
     int64_t size = 0;
     pbf_reader dim = message.get_message();
     while (dim.next()) {
-      if (dim.tag_and_type() == number(1)) {
+      if (dim.tag_and_type() == number_tag(1)) {
         size = dim.get_int64();
       } else {
         dim.skip();
       }
     }
-    if (size < 0) fail(fmt::format("dimension {} is {}", shape.rank(), size));
+    if (size < 0) fail_tensor(fmt::format("dimension {} is {}", shape.rank(), size));
     if (shape.rank() == kMaxRank) {
-      fail(fmt::format("there are more than {} dimensions", kMaxRank));
+      fail_tensor(fmt::format("there are more than {} dimensions", kMaxRank));
     }
     shape.push_back(size);
   }
@@ -86,7 +84,7 @@ void read_values(pbf_reader& r, DType dtype, std::string& values) {
   const size_t unit = is_complex(dtype) ? size / 2 : size;
   if (as_bytes && r.wire_type() == pbf_wire_type::length_delimited) {
     const protozero::data_view all = r.get_view();
-    if (all.size() % unit != 0) fail("its values are cut off");
+    if (all.size() % unit != 0) fail_tensor("its values are cut off");
     values.append(all.data(), all.size());
   } else if (as_bytes && unit == 4 && r.wire_type() == pbf_wire_type::fixed32) {
     append(values, r.get_fixed32(), 4);
@@ -113,14 +111,14 @@ TensorMessage read_tensor_message(std::string_view bytes, DType dtype) try {
   TensorMessage message;
   pbf_reader r(bytes.data(), bytes.size());
   while (r.next()) {
-    if (r.tag_and_type() == number(1)) {
+    if (r.tag_and_type() == number_tag(1)) {
       message.type = r.get_enum();
-    } else if (r.tag_and_type() == part(2)) {
+    } else if (r.tag_and_type() == bytes_tag(2)) {
       read_shape(r.get_message(), message.shape);
-    } else if (r.tag_and_type() == part(4)) {
+    } else if (r.tag_and_type() == bytes_tag(4)) {
       const protozero::data_view v = r.get_view();
       message.content = {v.data(), v.size()};
-    } else if (r.tag_and_type() == part(8)) {
+    } else if (r.tag_and_type() == bytes_tag(8)) {
       const protozero::data_view v = r.get_view();
       message.strings.emplace_back(v.data(), v.size());
     } else if (wanted && r.tag() == wanted->field && dtype != DType::kString) {
@@ -131,7 +129,7 @@ TensorMessage read_tensor_message(std::string_view bytes, DType dtype) try {
   }
   return message;
 } catch (const protozero::exception& error) {
-  fail(error.what());
+  fail_tensor(error.what());
 }
 
 }  // namespace tandem

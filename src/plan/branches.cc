@@ -4,6 +4,8 @@
 #include <memory>
 #include <numeric>
 
+#include "base/idx.h"
+
 namespace tandem {
 
 namespace {
@@ -18,8 +20,6 @@ constexpr double kHandOverUs = 30;
 constexpr double kWaitUs = 10;
 // Estimates are not exact: a gain has to be clear.
 constexpr double kClearGain = 0.8;
-
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
 
 /// Rows of bits: who comes before whom among heavy steps.
 class BitRows {

@@ -2,13 +2,10 @@
 #include <map>
 #include <set>
 
+#include "base/idx.h"
 #include "plan/branches.h"
 
 namespace tandem {
-
-namespace {
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
-}  // namespace
 
 std::vector<int32_t> group_by_lane(const std::vector<BranchStep>& steps,
                                    const std::vector<int32_t>& lane) {

@@ -51,9 +51,9 @@ struct Piece {
   int64_t bytes = 0;
 };
 
-class Placement {
+class BufferPlacement {
  public:
-  explicit Placement(const MemoryProblem& problem) : problem_(problem) {}
+  explicit BufferPlacement(const MemoryProblem& problem) : problem_(problem) {}
 
   MemoryPlan run(bool with_strips) {
     find_chains();
@@ -189,9 +189,9 @@ class Placement {
 }  // namespace
 
 MemoryPlan plan_memory(const MemoryProblem& problem) {
-  MemoryPlan plain = Placement(problem).run(false);
+  MemoryPlan plain = BufferPlacement(problem).run(false);
   if (problem.strips.empty()) return plain;
-  MemoryPlan plan = Placement(problem).run(true);
+  MemoryPlan plan = BufferPlacement(problem).run(true);
   const bool exceeds = plan.over_limit > 0 && plain.over_limit == 0;
   return exceeds || plan.bytes - plain.bytes > plain.bytes / 16 ? plain : plan;
 }

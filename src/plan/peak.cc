@@ -5,14 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "base/idx.h"
 #include "device/out_of_memory.h"
 #include "graph/source_of.h"
 
 namespace tandem {
 
 namespace {
-
-size_t at(int32_t i) { return static_cast<size_t>(i); }
 
 struct Life {
   PeakValue value;
@@ -27,29 +26,29 @@ std::vector<Life> lives_of(const PlannedGraph& planned, int32_t space) {
   std::vector<Life> lives;
   std::map<std::pair<int32_t, int32_t>, size_t> of;  // by node and output
   for (int32_t k = 0; k < static_cast<int32_t>(plan.steps.size()); ++k) {
-    const PlanStep& step = plan.steps[at(k)];
+    const PlanStep& step = plan.steps[idx(k)];
     const Node& n = g.node(step.node);
     for (ValueRef v : n.inputs) {
       // A view is no step: what it looks at is its first input.
       while (v.defined() && !of.contains({v.node, v.output}) &&
              !g.node(v.node).inputs.empty() &&
-             plan.places[at(v.node)][at(v.output)].storage == Place::Storage::kArena) {
+             plan.places[idx(v.node)][idx(v.output)].storage == Place::Storage::kArena) {
         v = g.node(v.node).inputs[0];
       }
       const auto found = of.find({v.node, v.output});
       if (found != of.end()) lives[found->second].end = k;
     }
     for (int32_t o = 0; o < static_cast<int32_t>(n.outputs.size()); ++o) {
-      const Place& p = plan.places[at(step.node)][at(o)];
+      const Place& p = plan.places[idx(step.node)][idx(o)];
       if (p.storage != Place::Storage::kArena || p.space != space) continue;
       of[{step.node, o}] = lives.size();
       lives.push_back({{step.node, o, p.bytes}, p.offset, k, k});
     }
-    const bool prepared = at(k) < planned.prepared.size() &&
-                          planned.prepared[at(k)].prepared && step.workspace >= 0;
-    if (prepared && plan.lanes[at(step.lane)].device == plan.spaces[at(space)].device) {
+    const bool prepared = idx(k) < planned.prepared.size() &&
+                          planned.prepared[idx(k)].prepared && step.workspace >= 0;
+    if (prepared && plan.lanes[idx(step.lane)].device == plan.spaces[idx(space)].device) {
       const auto bytes =
-          static_cast<int64_t>(planned.prepared[at(k)].prepared->workspace_bytes);
+          static_cast<int64_t>(planned.prepared[idx(k)].prepared->workspace_bytes);
       lives.push_back({{step.node, -1, bytes}, step.workspace, k, k});
     }
   }
@@ -76,8 +75,8 @@ Peak find_peak(const PlannedGraph& planned, int32_t space) {
   std::vector<int64_t> change(planned.plan.steps.size() + 1);
   for (const Life& life : lives) {
     if (life.end < life.begin) continue;
-    change[at(life.begin)] += life.value.bytes;
-    change[at(life.end) + 1] -= life.value.bytes;
+    change[idx(life.begin)] += life.value.bytes;
+    change[idx(life.end) + 1] -= life.value.bytes;
   }
   Peak peak;
   int64_t now = 0;
@@ -108,7 +107,7 @@ std::string peak_text(const PlannedGraph& planned, int32_t space, size_t most) {
     if (v.output < 0) {
       text += "workspace of " + n.name;
     } else {
-      const ValueInfo& info = n.outputs[at(v.output)];
+      const ValueInfo& info = n.outputs[idx(v.output)];
       text += fmt::format("{}, {} {}", n.name, dtype_name(info.dtype),
                           info.shape.debug_str());
     }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/idx.h"
 #include "base/recorder.h"
 #include "device/runtime.h"
 #include "op/host_function.h"
@@ -27,8 +28,6 @@ constexpr double kGrainUs = 20;
 constexpr int kMostLanes = 4;
 // A plan is not held up for longer by measurements for its branches.
 constexpr int64_t kMeasuringNs = 200'000'000;
-
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
 
 int lanes_allowed(const PlanOptions& options, int threads) {
   if (options.branches == PlanOptions::Branches::kOff) return 1;

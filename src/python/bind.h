@@ -7,6 +7,9 @@ namespace tandem::python {
 
 namespace nb = nanobind;
 
+/// For functions that run without the interpreter lock.
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
 void bind_nn_functions(nb::module_& functions);
 void bind_checkpoint(nb::module_& m);
 void bind_compiled(nb::module_& m);

@@ -10,7 +10,7 @@ namespace tandem::python {
 
 namespace {
 
-void save(const std::string& prefix, nb::list names, nb::list values) {
+void save_named(const std::string& prefix, nb::list names, nb::list values) {
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < names.size(); ++i) {
     tensors.push_back({nb::cast<std::string>(names[i]), to_tensor(values[i].ptr())});
@@ -19,7 +19,7 @@ void save(const std::string& prefix, nb::list names, nb::list values) {
   save_checkpoint(prefix, tensors);
 }
 
-nb::tuple describe(const StoredTensor& t) {
+nb::tuple describe_stored(const StoredTensor& t) {
   nb::list shape;
   for (int64_t d : t.shape) shape.append(d);
   return nb::make_tuple(nb::str(t.name.c_str(), t.name.size()), shape,
@@ -29,8 +29,8 @@ nb::tuple describe(const StoredTensor& t) {
 }  // namespace
 
 void bind_checkpoint(nb::module_& m) {
-  m.def("save_checkpoint", save, nb::arg("prefix"), nb::arg("names"), nb::arg("values"),
-        "Writes named tensors as a checkpoint, atomically.");
+  m.def("save_checkpoint", save_named, nb::arg("prefix"), nb::arg("names"),
+        nb::arg("values"), "Writes named tensors as a checkpoint, atomically.");
   nb::class_<CheckpointReader>(m, "CheckpointReaderBase", "Reads a checkpoint.")
       .def(
           "__init__",
@@ -43,7 +43,7 @@ void bind_checkpoint(nb::module_& m) {
       .def("tensors",
            [](const CheckpointReader& r) {
              nb::list all;
-             for (const StoredTensor& t : r.tensors()) all.append(describe(t));
+             for (const StoredTensor& t : r.tensors()) all.append(describe_stored(t));
              return all;
            })
       .def("has_tensor", [](const CheckpointReader& r,

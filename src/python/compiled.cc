@@ -20,7 +20,7 @@ struct PyCompiled {
 };
 
 // Inside a trace the graph becomes part of it.
-nb::object call(PyCompiled& self, nb::handle arguments) {
+nb::object call_compiled(PyCompiled& self, nb::handle arguments) {
   std::vector<Tensor> given;
   for (nb::handle a : arguments) given.push_back(to_tensor(a.ptr()));
   const std::shared_ptr<CompiledFunction> function = self.function;
@@ -70,7 +70,7 @@ nb::object compiled_object(std::shared_ptr<CompiledFunction> function) {
 void bind_compiled(nb::module_& m) {
   nb::class_<PyCompiled>(m, "CompiledFunction", nb::is_weak_referenceable(),
                          "A traced graph that can be called with tensors.")
-      .def("__call__", call, nb::arg("arguments"),
+      .def("__call__", call_compiled, nb::arg("arguments"),
            "The results, a list, for a list of tensors.")
       .def_prop_ro("name", [](const PyCompiled& c) { return graph_of(c).name(); })
       .def_prop_ro(

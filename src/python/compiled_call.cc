@@ -152,7 +152,7 @@ std::shared_ptr<const Entry> resolve(PyObject* self, FunctionCache& cache,
   return entry;
 }
 
-PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
+PyObject* call_function(PyObject* self, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     if (g_eagerly || current_emitter().tracing()) {
       return ask_python(self, g_uncompiled, args, kwargs);
@@ -185,7 +185,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   });
 }
 
-int traverse(PyObject* self, visitproc visit, void* arg) {
+int traverse_cache(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
   if (!nb::inst_ready(self)) return 0;
   for (const auto& e : nb::inst_ptr<FunctionCache>(self)->entries) {
@@ -194,15 +194,16 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   }
   return 0;
 }
-int clear(PyObject* self) {
+int clear_cache(PyObject* self) {
   if (nb::inst_ready(self)) nb::inst_ptr<FunctionCache>(self)->entries.clear();
   return 0;
 }
 
-PyType_Slot kSlots[] = {{Py_tp_call, reinterpret_cast<void*>(call)},
-                        {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
-                        {Py_tp_clear, reinterpret_cast<void*>(clear)},
-                        {0, nullptr}};
+PyType_Slot kFunctionCacheSlots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(call_function)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_cache)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear_cache)},
+    {0, nullptr}};
 
 }  // namespace
 
@@ -210,7 +211,7 @@ void bind_compiled_call(nb::module_& m) {
   g_resolve = PyUnicode_InternFromString("_resolve");
   g_uncompiled = PyUnicode_InternFromString("_call_uncompiled");
   g_pack = PyUnicode_InternFromString("_pack_results");
-  nb::class_<FunctionCache>(m, "FunctionCache", nb::type_slots(kSlots),
+  nb::class_<FunctionCache>(m, "FunctionCache", nb::type_slots(kFunctionCacheSlots),
                             nb::is_weak_referenceable(),
                             "What tf.function makes: finds the trace of a call.")
       .def(nb::init<>())

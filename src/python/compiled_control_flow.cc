@@ -4,24 +4,13 @@
 #include "python/bind.h"
 #include "python/convert.h"
 #include "python/errors.h"
+#include "python/tensor_list.h"
 #include "python/tensor_object.h"
 #include "tandem/control_flow.h"
 
 namespace tandem::python {
 
 namespace {
-
-std::vector<Tensor> tensors_of(nb::handle list) {
-  std::vector<Tensor> result;
-  for (nb::handle item : list) result.push_back(to_tensor(item.ptr()));
-  return result;
-}
-
-nb::list wrap_all(const std::vector<Tensor>& tensors) {
-  nb::list list;
-  for (const Tensor& t : tensors) list.append(nb::steal(wrap(t)));
-  return list;
-}
 
 BranchFn branch_of(nb::handle callable) {
   return [callable] { return tensors_of(callable()); };

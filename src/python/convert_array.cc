@@ -34,10 +34,6 @@ int drop_released(void*) {
   return 0;
 }
 
-PyArrayObject* as_array(const nb::object& o) {
-  return reinterpret_cast<PyArrayObject*>(o.ptr());
-}
-
 /// Bytes from which on an array and a tensor share memory where they can.
 constexpr size_t kWorthSharing = 4096;
 
@@ -66,8 +62,8 @@ Shape shape_of(PyArrayObject* array) {
 Tensor strings_from(PyArrayObject* array, const Shape& shape) {
   const nb::object objects = nb::steal(PyArray_Cast(array, NPY_OBJECT));
   if (!objects.is_valid()) throw nb::python_error();
-  const nb::object flat = nb::steal(PyArray_Ravel(as_array(objects), NPY_CORDER));
-  const nb::object items = nb::steal(PyArray_ToList(as_array(flat)));
+  const nb::object flat = nb::steal(PyArray_Ravel(as_array(objects.ptr()), NPY_CORDER));
+  const nb::object items = nb::steal(PyArray_ToList(as_array(flat.ptr())));
   std::vector<std::string> texts;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.ptr()); ++i) {
     PyObject* item = PyList_GET_ITEM(items.ptr(), i);
@@ -109,7 +105,7 @@ nb::object strings_to_array(const Tensor& host) {
   for (int i = 0; i < host.rank(); ++i) dims[i] = host.shape()[i];
   nb::object result = nb::steal(PyArray_SimpleNew(host.rank(), dims, NPY_OBJECT));
   if (!result.is_valid()) throw nb::python_error();
-  auto** out = static_cast<PyObject**>(PyArray_DATA(as_array(result)));
+  auto** out = static_cast<PyObject**>(PyArray_DATA(as_array(result.ptr())));
   const auto* in = static_cast<const std::string*>(host.host_data());
   for (int64_t i = 0; i < n; ++i) {
     PyObject* bytes =
@@ -176,8 +172,8 @@ Tensor from_array(PyObject* value, const ConvertOptions& options) {
       value, descr, 0, 0,
       NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST, nullptr));
   if (!array.is_valid()) throw nb::python_error();
-  void* data = PyArray_DATA(as_array(array));
-  const auto bytes = static_cast<size_t>(PyArray_NBYTES(as_array(array)));
+  void* data = PyArray_DATA(as_array(array.ptr()));
+  const auto bytes = static_cast<size_t>(PyArray_NBYTES(as_array(array.ptr())));
   const bool own = array.ptr() != value;  // a copy was made already
   if (bytes >= kWorthSharing && (own || never_changes(array.ptr()))) {
     PyObject* keep = Py_NewRef(array.ptr());
@@ -219,7 +215,7 @@ nb::object to_numpy(const Tensor& tensor, bool copy) {
         &PyArray_Type, descr, host.rank(), dims, nullptr, nullptr, 0, nullptr));
     if (!result.is_valid()) throw nb::python_error();
     if (const size_t bytes = host.impl()->bytes()) {
-      copy_bytes(PyArray_DATA(as_array(result)), host.host_data(), bytes);
+      copy_bytes(PyArray_DATA(as_array(result.ptr())), host.host_data(), bytes);
     }
     return result;
   }
@@ -230,7 +226,8 @@ nb::object to_numpy(const Tensor& tensor, bool copy) {
       PyArray_NewFromDescr(&PyArray_Type, descr, host.rank(), dims, nullptr, data,
                            copy ? NPY_ARRAY_CARRAY : NPY_ARRAY_CARRAY_RO, nullptr));
   if (!result.is_valid()) throw nb::python_error();
-  if (PyArray_SetBaseObject(as_array(result), wrap(host)) < 0) throw nb::python_error();
+  if (PyArray_SetBaseObject(as_array(result.ptr()), wrap(host)) < 0)
+    throw nb::python_error();
   return result;
 }
 

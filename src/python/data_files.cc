@@ -20,7 +20,7 @@ constexpr size_t kMostShards = 512;
 
 // Writes all elements into files of `folder`; returns the name and the number of elements
 // of each. `sharded`: the first component is the number of the file that gets the rest.
-nb::list save(const Dataset& dataset, const std::string& folder, bool sharded) {
+nb::list save_elements(const Dataset& dataset, const std::string& folder, bool sharded) {
   std::map<int64_t, data::ElementFileWriter> writers;
   const auto name = [](int64_t shard) { return fmt::format("{:05}.elements", shard); };
   const auto writer = [&](int64_t shard) -> data::ElementFileWriter& {
@@ -68,7 +68,8 @@ void bind_data_files(nb::module_& data) {
     return Dataset(data::make_fixed_records(d.stage(), {record, header, footer},
                                             compression_from_name(compression)));
   });
-  data.def("save", save, nb::arg("dataset"), nb::arg("folder"), nb::arg("sharded"));
+  data.def("save", save_elements, nb::arg("dataset"), nb::arg("folder"),
+           nb::arg("sharded"));
   data.def("load", [](const std::string& path, nb::handle components,
                       int64_t cardinality) {
     return Dataset(data::make_element_file(path, to_components(components), cardinality));

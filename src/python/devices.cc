@@ -27,7 +27,7 @@ struct PyDeviceScope {
   std::vector<std::unique_ptr<DeviceScope>> entered;
 };
 
-void enter(PyDeviceScope& scope) {
+void enter_device_scope(PyDeviceScope& scope) {
   scope.entered.push_back(scope.device ? std::make_unique<DeviceScope>(*scope.device)
                                        : std::make_unique<DeviceScope>(std::nullopt));
 }
@@ -91,7 +91,7 @@ void bind_devices(nb::module_& m) {
       .def_ro("experimental_priority", &LogicalDeviceConfiguration::priority);
   nb::class_<PyDeviceScope>(m, "DeviceScope", "Ops of the block run on a device.")
       .def(nb::init<std::optional<std::string>>(), nb::arg("device").none())
-      .def("__enter__", enter)
+      .def("__enter__", enter_device_scope)
       .def("__exit__", [](PyDeviceScope& s, nb::args) { s.entered.pop_back(); });
 
   m.def(

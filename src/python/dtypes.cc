@@ -95,7 +95,7 @@ DType find_dtype(PyObject* o) {
 
 // A dtype equals its names and NumPy's types. Keras compares dtypes with strings at every
 // call of a layer.
-PyObject* compare(PyObject* a, PyObject* b, int how) {
+PyObject* compare_dtypes(PyObject* a, PyObject* b, int how) {
   if (how != Py_EQ && how != Py_NE) Py_RETURN_NOTIMPLEMENTED;
   return guarded([&] {
     const DType mine = nb::inst_ptr<PyDType>(a)->dtype;
@@ -113,13 +113,13 @@ PyObject* compare(PyObject* a, PyObject* b, int how) {
   });
 }
 
-Py_hash_t hash(PyObject* o) {
+Py_hash_t hash_dtype(PyObject* o) {
   return static_cast<Py_hash_t>(nb::inst_ptr<PyDType>(o)->dtype);
 }
 
-PyType_Slot kSlots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare)},
-                        {Py_tp_hash, reinterpret_cast<void*>(hash)},
-                        {0, nullptr}};
+PyType_Slot kDTypeSlots[] = {{Py_tp_richcompare, reinterpret_cast<void*>(compare_dtypes)},
+                             {Py_tp_hash, reinterpret_cast<void*>(hash_dtype)},
+                             {0, nullptr}};
 
 }  // namespace
 
@@ -154,7 +154,7 @@ DType dtype_of_numpy(int number) {
 
 void bind_dtypes(nb::module_& m) {
   nb::class_<PyDType>(m, "DType", "The type of the elements of a tensor.",
-                      nb::type_slots(kSlots), nb::is_weak_referenceable())
+                      nb::type_slots(kDTypeSlots), nb::is_weak_referenceable())
       .def_prop_ro("name",
                    [](const PyDType& t) {
                      return nb::borrow(g_names[static_cast<size_t>(t.dtype)]);

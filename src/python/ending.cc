@@ -177,4 +177,5 @@ TANDEM_STANDS_STILL(int, _PyObject_LookupAttr, (PyObject * o, PyObject* n, PyObj
                     (o, n, r))
 
 }  // extern "C"
+#undef TANDEM_STANDS_STILL
 // NOLINTEND

@@ -251,7 +251,8 @@ PyObject* dispatch(const Dispatched& to, const OpDef& op, PyObject* const* args,
       .ptr();
 }
 
-PyObject* run(const OpDef& op, PyObject* const* args, Py_ssize_t nargs, PyObject* names) {
+PyObject* run_op(const OpDef& op, PyObject* const* args, Py_ssize_t nargs,
+                 PyObject* names) {
   const Arguments inputs(op, args + 1, nargs - 1);
   Attrs keep;
   const AttrsRef attrs = attrs_from_python(op, names, args + nargs, keep);
@@ -273,21 +274,21 @@ PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* 
     if (nargs < 1) raise(PyExc_TypeError, "execute: no op given");
     const OpDef& op = op_of(args[0]);
     try {
-      return run(op, args, nargs, names);
+      return run_op(op, args, nargs, names);
     } catch (const Dispatched& to) {
       return dispatch(to, op, args, nargs, names);
     }
   });
 }
 
-PyMethodDef kFunctions[] = {
+PyMethodDef kExecuteFunctions[] = {
     {"execute", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(execute)),
      METH_FASTCALL | METH_KEYWORDS,
      "execute(op, *inputs, **attributes): converts the inputs and runs or traces the "
      "op."},
     {nullptr, nullptr, 0, nullptr}};
 
-nb::dict describe(const OpDef& op) {
+nb::dict describe_op(const OpDef& op) {
   nb::dict d;
   d["name"] = op.name;
   d["doc"] = op.doc;
@@ -337,7 +338,7 @@ void bind_execute(nb::module_& m) {
       nb::class_<PyOp>(m, "Op", "An entry of the op table.")
           .def_prop_ro("name", [](const PyOp& op) { return op.def->name; })
           .def_prop_ro("doc", [](const PyOp& op) { return op.def->doc; })
-          .def("describe", [](const PyOp& op) { return describe(*op.def); })
+          .def("describe", [](const PyOp& op) { return describe_op(*op.def); })
           .def("__repr__", [](const PyOp& op) { return "<op " + op.def->name + ">"; });
   g_op_type = reinterpret_cast<PyTypeObject*>(type.ptr());
   m.def(
@@ -348,7 +349,7 @@ void bind_execute(nb::module_& m) {
     for (const OpDef* op : OpTable::get().all()) names.append(op->name);
     return names;
   });
-  if (PyModule_AddFunctions(m.ptr(), kFunctions) < 0) throw nb::python_error();
+  if (PyModule_AddFunctions(m.ptr(), kExecuteFunctions) < 0) throw nb::python_error();
 }
 
 }  // namespace tandem::python

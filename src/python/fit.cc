@@ -16,6 +16,7 @@
 #include "python/errors.h"
 #include "python/interrupt.h"
 #include "python/numpy_api.h"
+#include "python/tensor_list.h"
 #include "python/tensor_object.h"
 #include "tensor/transfer.h"
 #include "train/array_source.h"
@@ -32,8 +33,6 @@ using train::StepLoop;
 
 // A loop comes back at least this often, so that signals are handled.
 constexpr int64_t kSignalsNs = 100'000'000;
-
-PyArrayObject* as_array(PyObject* o) { return reinterpret_cast<PyArrayObject*>(o); }
 
 // Arrays that can be read in place are shared: what is written to them while training is
 // seen, as with any loop that slices them batch by batch.
@@ -64,7 +63,7 @@ std::shared_ptr<ArraySource> make_array_source(nb::list arrays, int64_t batch_si
       std::make_shared<const data::ArrayRows>(std::move(tensors)), batch_size);
 }
 
-void start(ArraySource& source, nb::handle order) {
+void start_source(ArraySource& source, nb::handle order) {
   std::vector<int64_t> rows;
   if (!order.is_none()) {
     const nb::object array =
@@ -75,12 +74,6 @@ void start(ArraySource& source, nb::handle order) {
     rows.assign(data, data + PyArray_SIZE(as_array(array.ptr())));
   }
   source.start(std::move(rows));
-}
-
-nb::list wrap_all(const std::vector<Tensor>& tensors) {
-  nb::list list;
-  for (const Tensor& t : tensors) list.append(nb::steal(wrap(t)));
-  return list;
 }
 
 // The next batch as a list of tensors, or None.
@@ -95,7 +88,7 @@ nb::object next_batch(BatchSource& source) {
   return wrap_all(batch);
 }
 
-void append(OutputRows& rows, nb::list tensors) {
+void append_rows(OutputRows& rows, nb::list tensors) {
   std::vector<Tensor> list;
   for (nb::handle t : tensors) list.push_back(to_tensor(t.ptr()));
   const Interruptible unlocked;
@@ -104,8 +97,8 @@ void append(OutputRows& rows, nb::list tensors) {
 
 // (executions, why it came back). Handlers of signals run in between; an exception of one
 // leaves the loop where it is, and what ran is done.
-nb::tuple run(StepLoop& loop, int64_t executions, int64_t steps_per_execution,
-              double seconds, int watched) {
+nb::tuple run_loop(StepLoop& loop, int64_t executions, int64_t steps_per_execution,
+                   double seconds, int watched) {
   const int64_t now = recorder::now_ns();
   const int64_t deadline =
       seconds < 1e6 ? now + static_cast<int64_t>(seconds * 1e9) : INT64_MAX;
@@ -136,12 +129,12 @@ void bind_fit(nb::module_& m) {
       .def("next", next_batch, "The tensors of the next batch; None: there is none.");
   nb::class_<ArraySource, BatchSource>(m, "ArraySource", "Batches of rows of arrays.")
       .def(nb::new_(&make_array_source), nb::arg("arrays"), nb::arg("batch_size"))
-      .def("start", start, nb::arg("order").none(),
+      .def("start", start_source, nb::arg("order").none(),
            "Begins again, with the rows in that order.");
 
   nb::class_<OutputRows>(m, "OutputRows", "Rows of many batches as one tensor.")
       .def(nb::init<>())
-      .def("append", append, nb::arg("tensors"))
+      .def("append", append_rows, nb::arg("tensors"))
       .def("finish", [](OutputRows& rows) { return wrap_all(rows.finish()); });
 
   nb::class_<StepLoop>(m, "StepLoop", "Runs a compiled step over batches.")
@@ -150,7 +143,7 @@ void bind_fit(nb::module_& m) {
                                                std::move(source));
            }),
            nb::arg("step"), nb::arg("source"))
-      .def("run", run, nb::arg("executions"), nb::arg("steps_per_execution"),
+      .def("run", run_loop, nb::arg("executions"), nb::arg("steps_per_execution"),
            nb::arg("seconds"), nb::arg("watched"),
            "(executions that ran, END_…); comes back for the first of them.")
       .def(

@@ -16,7 +16,6 @@ namespace tandem::python {
 
 namespace {
 
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 using random::Seed2;
 
 Seed2 seed_of(const Ints& seed) {

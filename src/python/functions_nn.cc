@@ -11,8 +11,6 @@ namespace tandem::python {
 
 namespace {
 
-using Unlocked = nb::call_guard<nb::gil_scoped_release>;
-
 template <class Enum>
 Enum by_name(const std::string& name, const char* what) {
   const auto& names = attr_names(Enum{});

@@ -10,6 +10,7 @@
 #include "python/errors.h"
 #include "python/gradient_object.h"
 #include "python/interrupt.h"
+#include "python/tensor_list.h"
 #include "python/tensor_object.h"
 #include "python/variable_object.h"
 #include "run/tape.h"
@@ -26,18 +27,13 @@ Source source_of(nb::handle o) {
   return Source(to_tensor(o.ptr()));
 }
 
-std::vector<Tensor> tensors_of(nb::handle list) {
+// None becomes a tensor that is not defined.
+std::vector<Tensor> tensors_or_none_of(nb::handle list) {
   std::vector<Tensor> result;
   for (nb::handle item : list) {
     result.push_back(item.is_none() ? Tensor() : to_tensor(item.ptr()));
   }
   return result;
-}
-
-nb::list wrap_all(const std::vector<Tensor>& tensors) {
-  nb::list list;
-  for (const Tensor& t : tensors) list.append(nb::steal(wrap(t)));
-  return list;
 }
 
 Unconnected unconnected_of(bool zero) {
@@ -67,10 +63,10 @@ nb::list tape_gradient(PyTape& self, nb::list targets, nb::list sources, bool ze
                        nb::handle output_gradients) {
   std::vector<Source> from;
   for (nb::handle s : sources) from.push_back(source_of(s));
-  const std::vector<Tensor> of = tensors_of(targets);
+  const std::vector<Tensor> of = tensors_or_none_of(targets);
   GradientOptions options{.unconnected = unconnected_of(zero)};
   if (!output_gradients.is_none())
-    options.output_gradients = tensors_of(output_gradients);
+    options.output_gradients = tensors_or_none_of(output_gradients);
   std::vector<Gradient> result;
   {
     const Interruptible unlocked;
@@ -94,7 +90,7 @@ struct Callback {
 };
 
 nb::list run_custom_gradient(nb::callable forward, nb::list inputs) {
-  const std::vector<Tensor> given = tensors_of(inputs);
+  const std::vector<Tensor> given = tensors_or_none_of(inputs);
   const CustomForwardFn function = [&](const std::vector<Tensor>& in) {
     const nb::gil_scoped_acquire locked;
     const nb::tuple pair = nb::cast<nb::tuple>(forward(wrap_all(in)));
@@ -102,9 +98,9 @@ nb::list run_custom_gradient(nb::callable forward, nb::list inputs) {
     BackwardFn backward = [back](const std::vector<Tensor>& upstream) {
       const nb::gil_scoped_acquire relocked;
       const nb::object result = nb::handle(back->callable)(wrap_all(upstream));
-      return tensors_of(result);
+      return tensors_or_none_of(result);
     };
-    return std::make_pair(tensors_of(pair[0]), std::move(backward));
+    return std::make_pair(tensors_or_none_of(pair[0]), std::move(backward));
   };
   std::vector<Tensor> outputs;
   {
@@ -119,11 +115,11 @@ struct PyForwardAccumulator {
 };
 
 nb::list run_recompute_grad(nb::callable function, nb::list inputs) {
-  const std::vector<Tensor> given = tensors_of(inputs);
+  const std::vector<Tensor> given = tensors_or_none_of(inputs);
   auto kept = std::make_shared<Callback>(function);
   const auto run = [kept](const std::vector<Tensor>& in) {
     const nb::gil_scoped_acquire locked;
-    return tensors_of(nb::handle(kept->callable)(wrap_all(in)));
+    return tensors_or_none_of(nb::handle(kept->callable)(wrap_all(in)));
   };
   std::vector<Tensor> outputs;
   {
@@ -188,8 +184,8 @@ void bind_gradients(nb::module_& m) {
            [](PyForwardAccumulator* self, nb::list primals, nb::list tangents) {
              std::vector<Source> from;
              for (nb::handle p : primals) from.push_back(source_of(p));
-             new (self) PyForwardAccumulator{
-                 std::make_unique<ForwardAccumulator>(from, tensors_of(tangents))};
+             new (self) PyForwardAccumulator{std::make_unique<ForwardAccumulator>(
+                 from, tensors_or_none_of(tangents))};
            })
       .def("stop", [](PyForwardAccumulator& a) { a.accumulator.reset(); })
       .def("jvp", [](PyForwardAccumulator& a, nb::handle target, bool zero) {

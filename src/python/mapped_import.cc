@@ -46,7 +46,7 @@ PyObject* mapped_import(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject
   return PyObject_Vectorcall(g_rare, args, static_cast<size_t>(n), names);
 }
 
-PyMethodDef kFunctions[] = {
+PyMethodDef kImportFunctions[] = {
     {"mapped_import",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(mapped_import)),
      METH_FASTCALL | METH_KEYWORDS, "__import__ that serves `tensorflow` by Tandem."},
@@ -58,7 +58,7 @@ void bind_mapped_import(nb::module_& m) {
   g_tandem = PyUnicode_InternFromString("tandem");
   m.def("set_rare_import",
         [](nb::callable f) { Py_XSETREF(g_rare, Py_NewRef(f.ptr())); });
-  if (PyModule_AddFunctions(m.ptr(), kFunctions) < 0) throw nb::python_error();
+  if (PyModule_AddFunctions(m.ptr(), kImportFunctions) < 0) throw nb::python_error();
 }
 
 }  // namespace tandem::python

@@ -8,3 +8,11 @@
 #endif
 #include <Python.h>
 #include <numpy/arrayobject.h>
+
+namespace tandem::python {
+
+inline PyArrayObject* as_array(PyObject* o) {
+  return reinterpret_cast<PyArrayObject*>(o);
+}
+
+}  // namespace tandem::python

@@ -60,7 +60,7 @@ Operands operands(PyObject* a, PyObject* b, bool lenient) {
   return a_first ? Operands{t, u, true} : Operands{u, t, true};
 }
 
-PyObject* run(const OpDef& op, const Tensor& x, const Tensor& y) {
+PyObject* run_binary(const OpDef& op, const Tensor& x, const Tensor& y) {
   const TensorArg args[] = {x, y};
   return wrap(emit_unlocked(op, default_attrs(op), args));
 }
@@ -70,11 +70,11 @@ PyObject* binary(PyObject* a, PyObject* b, bool lenient, Choose&& choose) {
   return guarded([&]() -> PyObject* {
     if (is_tensor(a) && is_tensor(b)) {
       const Tensor& x = tensor_of(a);
-      return run(choose(x.dtype()), x, tensor_of(b));
+      return run_binary(choose(x.dtype()), x, tensor_of(b));
     }
     const Operands o = operands(a, b, lenient);
     if (!o.supported) Py_RETURN_NOTIMPLEMENTED;
-    return run(choose(o.x.dtype()), o.x, o.y);
+    return run_binary(choose(o.x.dtype()), o.x, o.y);
   });
 }
 
@@ -135,7 +135,7 @@ PyObject* divide(PyObject* a, PyObject* b) {
       o.x = cast(o.x, t);
       o.y = cast(o.y, t);
     }
-    return run(op, o.x, o.y);
+    return run_binary(op, o.x, o.y);
   });
 }
 
@@ -178,11 +178,11 @@ PyObject* equality(PyObject* a, PyObject* b, bool equal) {
       const bool answer = !equal;
       return wrap(tensor_from(&answer, DType::kBool, {}));
     }
-    return run(equal ? same : different, o.x, o.y);
+    return run_binary(equal ? same : different, o.x, o.y);
   });
 }
 
-PyObject* compare(PyObject* a, PyObject* b, int how) {
+PyObject* compare_values(PyObject* a, PyObject* b, int how) {
   static const OpHandle less("Less"), less_equal("LessEqual"), greater("Greater"),
       greater_equal("GreaterEqual");
   if (how == Py_EQ || how == Py_NE) return equality(a, b, how == Py_EQ);
@@ -228,11 +228,6 @@ PyObject* iterate(PyObject* o) {
   });
 }
 
-template <class F>
-void* slot(F* f) {
-  return reinterpret_cast<void*>(f);
-}
-
 }  // namespace
 
 void append_operator_slots(std::vector<PyType_Slot>& slots) {
@@ -252,7 +247,7 @@ void append_operator_slots(std::vector<PyType_Slot>& slots) {
       {Py_nb_negative, slot(negative)},
       {Py_nb_positive, slot(positive)},
       {Py_nb_absolute, slot(absolute)},
-      {Py_tp_richcompare, slot(compare)},
+      {Py_tp_richcompare, slot(compare_values)},
       {Py_tp_iter, slot(iterate)},
       {Py_mp_subscript, slot(get_item)},
   };

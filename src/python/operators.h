@@ -8,6 +8,12 @@
 
 namespace tandem::python {
 
+/// A function as PyType_Slot holds it.
+template <class F>
+void* slot(F* f) {
+  return reinterpret_cast<void*>(f);
+}
+
 void append_operator_slots(std::vector<PyType_Slot>& slots);
 
 /// x[key], StridedSlice with all of Python's forms.

@@ -23,7 +23,6 @@ struct PyMark {
 }  // namespace
 
 void bind_profile(nb::module_& m) {
-  using Unlocked = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<Profile>(m, "Profile", "A finished recording.")
       .def("write", &Profile::write, nb::arg("log_folder"), Unlocked(),
            "Writes the files of TensorBoard's profile page; returns their folder.")

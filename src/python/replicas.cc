@@ -5,9 +5,8 @@
 
 #include "graph/trace.h"
 #include "python/bind.h"
-#include "python/convert.h"
 #include "python/errors.h"
-#include "python/tensor_object.h"
+#include "python/tensor_list.h"
 #include "python/variable_object.h"
 #include "run/replica_call.h"
 
@@ -15,19 +14,8 @@ namespace tandem::python {
 
 namespace {
 
-nb::list wrap_all(const std::vector<Tensor>& tensors) {
-  nb::list list;
-  for (const Tensor& t : tensors) list.append(nb::steal(wrap(t)));
-  return list;
-}
-std::vector<Tensor> tensors_of(nb::handle sequence) {
-  std::vector<Tensor> list;
-  for (nb::handle t : sequence) list.push_back(to_tensor(t.ptr()));
-  return list;
-}
-
-nb::list call(const std::vector<std::string>& devices, nb::callable copies,
-              nb::list arguments, nb::callable body) {
+nb::list call_with_copies(const std::vector<std::string>& devices, nb::callable copies,
+                          nb::list arguments, nb::callable body) {
   if (!current_tracer()) {
     raise(PyExc_RuntimeError, "call_replicas works inside a traced function only.");
   }
@@ -55,7 +43,7 @@ nb::list call(const std::vector<std::string>& devices, nb::callable copies,
 }  // namespace
 
 void bind_replicas(nb::module_& m) {
-  m.def("call_replicas", call, nb::arg("devices"), nb::arg("copies"),
+  m.def("call_replicas", call_with_copies, nb::arg("devices"), nb::arg("copies"),
         nb::arg("arguments"), nb::arg("body"),
         "Runs `body`, traced once, for every replica inside the function that is being "
         "traced. `arguments`: a list of tensors per replica. `copies`: a variable's "

@@ -46,7 +46,7 @@ nb::bytes metadata(const std::string& plugin, nb::handle content,
   return nb::bytes(message.bytes().data(), message.bytes().size());
 }
 
-const Graph& graph_of(nb::handle o) {
+const Graph& graph_of_object(nb::handle o) {
   if (nb::isinstance<PyGraph>(o)) return *nb::inst_ptr<PyGraph>(o)->graph;
   return compiled_of(o.ptr())->function().graph();
 }
@@ -90,13 +90,14 @@ void bind_summary(nb::module_& m) {
         nb::arg("description"), nb::arg("data_class"),
         "A SummaryMetadata message as bytes.");
   m.def(
-      "graph_def", [](nb::handle graph) { return as_bytes(graph_def(graph_of(graph))); },
+      "graph_def",
+      [](nb::handle graph) { return as_bytes(graph_def(graph_of_object(graph))); },
       nb::arg("graph"), "A GraphDef message of a FuncGraph or CompiledFunction.");
   m.def(
       "run_metadata",
       [](nb::list functions) {
         std::vector<const Graph*> graphs;
-        for (nb::handle f : functions) graphs.push_back(&graph_of(f));
+        for (nb::handle f : functions) graphs.push_back(&graph_of_object(f));
         return as_bytes(run_metadata(graphs));
       },
       nb::arg("functions"), "A RunMetadata message with the graphs of functions.");

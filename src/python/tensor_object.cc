@@ -225,7 +225,7 @@ PyObject* str(PyObject* o) {
   });
 }
 
-Py_hash_t hash(PyObject*) {
+Py_hash_t refuse_hash(PyObject*) {
   PyErr_SetString(PyExc_TypeError,
                   "Tensor is unhashable. Instead, use tensor.ref() as the key.");
   return -1;
@@ -337,11 +337,6 @@ PyMethodDef kMethods[] = {
     {"__complex__", to_complex, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 
-template <class F>
-void* slot(F* f) {
-  return reinterpret_cast<void*>(f);
-}
-
 }  // namespace
 
 PyObject* wrap(Tensor tensor) {
@@ -368,7 +363,7 @@ void bind_tensor(PyObject* module) {
       {Py_tp_methods, kMethods},
       {Py_tp_repr, slot(repr)},
       {Py_tp_str, slot(str)},
-      {Py_tp_hash, slot(hash)},
+      {Py_tp_hash, slot(refuse_hash)},
       {Py_tp_getattro, slot(get_attribute)},
       {Py_mp_length, slot(length)},
       {Py_nb_bool, slot(truth)},

@@ -24,7 +24,7 @@ struct PyVariable {
   bool joined = false;  // read by the Python class, from several copies
 };
 
-Py_hash_t hash(PyObject* o) {
+Py_hash_t hash_variable(PyObject* o) {
   const std::string message =
       "Variable is unhashable. Instead, use variable.ref() as the key. (Variable: " +
       repr_of(o) + ")";
@@ -34,7 +34,8 @@ Py_hash_t hash(PyObject* o) {
 
 std::vector<PyType_Slot>& slots() {
   static std::vector<PyType_Slot> all = [] {
-    std::vector<PyType_Slot> list = {{Py_tp_hash, reinterpret_cast<void*>(hash)}};
+    std::vector<PyType_Slot> list = {
+        {Py_tp_hash, reinterpret_cast<void*>(hash_variable)}};
     append_operator_slots(list);
     list.push_back({0, nullptr});
     return list;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/idx.h"
 #include "base/interrupt.h"
 #include "graph/states.h"
 #include "run/eager.h"
@@ -14,7 +15,6 @@
 namespace tandem {
 
 namespace {
-size_t idx(int32_t i) { return static_cast<size_t>(i); }
 
 // What a branch that did not run would have made is absent, and so is what depends on it
 // (graph.h).
@@ -29,6 +29,7 @@ bool is_absent(const Node& n, const std::vector<Tensor>& inputs) {
 }
 
 bool truth(const Tensor& t) { return host_int(t, "The predicate") != 0; }
+
 }  // namespace
 
 Boundary::Boundary(Graph graph, const GraphFunctionOptions& options)

@@ -493,13 +493,13 @@ class ExecutableBuilder {
 
   // Gives the places of operands to the segments of their steps.
   void place_operands(const std::vector<size_t>& segment_of) {
-    using Operand = Executable::Segment::Operand;
     for (const OperandPlace& o : operands_) {
       Executable::Segment& segment = e_.segments_[segment_of[o.step]];
       auto& all = segment.operands;
-      const auto known = std::find_if(all.begin(), all.end(), [&](const Operand& a) {
-        return a.result == o.operand.result && a.number == o.operand.number;
-      });
+      const auto known = std::find_if(
+          all.begin(), all.end(), [&](const Executable::Segment::Operand& a) {
+            return a.result == o.operand.result && a.number == o.operand.number;
+          });
       segment.operand_slots.push_back(
           {o.slot, static_cast<size_t>(known - all.begin()), o.offset});
       if (known == all.end()) all.push_back(o.operand);

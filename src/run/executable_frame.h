@@ -2,6 +2,7 @@
 // per call that is under way. Internal to run/executable*.cc.
 #pragma once
 
+#include "base/idx.h"
 #include "base/recorder.h"
 #include "device/capture_session.h"
 #include "run/arena_pool.h"
@@ -10,9 +11,6 @@
 #include "tensor/variable_lock.h"
 
 namespace tandem {
-
-/// Numbers of nodes, steps, lanes and outputs as indices.
-inline size_t idx(int32_t i) { return static_cast<size_t>(i); }
 
 /// A launch with everything that does not change between calls. What a repeated launch
 /// reads is in the first line of cache.

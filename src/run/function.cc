@@ -28,15 +28,6 @@ std::string device_scope() {
   return spec ? spec->str() : std::string();
 }
 
-// One trace of a function.
-struct Trace {
-  std::shared_ptr<CompiledFunction> compiled;
-  uint64_t scope = 0;         // `device` as a number
-  bool tensors_only = false;  // the arguments are those of `compiled`
-  CallSignature signature;
-  std::string device;
-};
-
 // After this many traces a function that is traced again says why.
 constexpr int64_t kRetraceWarning = 5;
 // Functions traced into each other on one thread: a body that calls itself without end
@@ -52,6 +43,15 @@ void record_traced(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> i
 }  // namespace
 
 struct Function::State {
+  // One trace of a function.
+  struct Trace {
+    std::shared_ptr<CompiledFunction> compiled;
+    uint64_t scope = 0;         // `device` as a number
+    bool tensors_only = false;  // the arguments are those of `compiled`
+    CallSignature signature;
+    std::string device;
+  };
+
   State(Body b, FunctionOptions o) : body(std::move(b)), options(std::move(o)) {}
 
   // The trace of the last call; alive while a Reading is.
@@ -78,7 +78,7 @@ struct Function::State {
 
 // ---- Tracing
 
-std::shared_ptr<const Trace> Function::State::trace(
+std::shared_ptr<const Function::State::Trace> Function::State::trace(
     CallSignature s, const std::vector<Argument>& arguments) {
   Graph graph(options.name);
   Tracer tracer(graph, record_traced);
@@ -182,7 +182,7 @@ void Function::State::check_input_signature(const CallSignature& s) const {
   }
 }
 
-std::shared_ptr<const Trace> Function::State::find(
+std::shared_ptr<const Function::State::Trace> Function::State::find(
     const CallSignature& s, const std::vector<Argument>& arguments) {
   if (options.input_signature) check_input_signature(s);
   const std::string device = device_scope();
@@ -259,7 +259,7 @@ std::vector<Tensor> Function::operator()(const std::vector<Argument>& arguments)
     }
     return state_->body(arguments);
   }
-  const std::shared_ptr<const Trace> trace = state_->find(s, arguments);
+  const std::shared_ptr<const State::Trace> trace = state_->find(s, arguments);
   std::vector<Tensor> tensors;
   collect_tensors(arguments, tensors);
   return trace->compiled->call(tensors);
@@ -280,7 +280,8 @@ bool Function::State::repeat(std::span<const Tensor> arguments,
 }
 
 // The trace of the last call, when dtypes and shapes are the same: nothing to look up.
-const Trace* Function::State::repeated(std::span<const Tensor> arguments) const {
+const Function::State::Trace* Function::State::repeated(
+    std::span<const Tensor> arguments) const {
   const Trace* trace = last.load(std::memory_order_seq_cst);
   if (!trace) return nullptr;
   const CallSignature& s = trace->signature;
@@ -300,7 +301,7 @@ const Trace* Function::State::repeated(std::span<const Tensor> arguments) const 
 
 std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
   const State::Reading reading(state_->readers);
-  if (const Trace* trace = state_->repeated(arguments)) {
+  if (const State::Trace* trace = state_->repeated(arguments)) {
     return trace->compiled->call(arguments);
   }
   return (*this)(std::vector<Argument>(arguments.begin(), arguments.end()));
@@ -309,7 +310,7 @@ std::vector<Tensor> Function::call(std::span<const Tensor> arguments) const {
 void Function::call(std::span<const Tensor> arguments, std::span<Tensor> results) const {
   const State::Reading reading(state_->readers);
   if (state_->repeat(arguments, results)) return;
-  if (const Trace* trace = state_->repeated(arguments)) {
+  if (const State::Trace* trace = state_->repeated(arguments)) {
     trace->compiled->call(arguments, results);
     return;
   }
@@ -321,7 +322,7 @@ bool FunctionAccess::replay_kernels(const Function& function,
                                     std::span<const Tensor> arguments, int64_t times) {
   const Function::State& state = *function.state_;
   const Function::State::Reading reading(function.state_->readers);
-  const Trace* trace = state.last.load(std::memory_order_seq_cst);
+  const Function::State::Trace* trace = state.last.load(std::memory_order_seq_cst);
   return trace && trace->compiled->function().replay_kernels(arguments, times);
 }
 
@@ -329,17 +330,17 @@ int64_t Function::tracing_count() const { return state_->count; }
 
 std::string Function::explain() const {
   const State::Reading reading(state_->readers);
-  const Trace* trace = state_->last.load(std::memory_order_seq_cst);
+  const State::Trace* trace = state_->last.load(std::memory_order_seq_cst);
   return trace ? trace->compiled->explain() : std::string();
 }
 std::string Function::dump() const {
   const State::Reading reading(state_->readers);
-  const Trace* trace = state_->last.load(std::memory_order_seq_cst);
+  const State::Trace* trace = state_->last.load(std::memory_order_seq_cst);
   return trace ? trace->compiled->function().dump() : std::string();
 }
 std::string Function::dot() const {
   const State::Reading reading(state_->readers);
-  const Trace* trace = state_->last.load(std::memory_order_seq_cst);
+  const State::Trace* trace = state_->last.load(std::memory_order_seq_cst);
   return trace ? trace->compiled->function().dot() : std::string();
 }
 

@@ -32,15 +32,6 @@ namespace tandem {
 
 namespace {
 
-struct ArgumentKey {
-  DType dtype = DType::kInvalid;
-  bool list = false;    // of tensors
-  bool valued = false;  // its contents decide shapes, and are `value`
-  Device* device = nullptr;
-  Shape shape;
-  PartialValue value;
-};
-
 // Where an argument's contents are: of a list, its elements.
 Device* device_of(const Tensor& argument, bool list) {
   Device* elements = list ? list_of(argument).element_device() : nullptr;
@@ -193,10 +184,18 @@ Graph set_values(const Graph& graph, const std::vector<Tensor>& values) {
 }  // namespace
 
 struct GraphFunction::Key {
+  struct Argument {
+    DType dtype = DType::kInvalid;
+    bool list = false;    // of tensors
+    bool valued = false;  // its contents decide shapes, and are `value`
+    Device* device = nullptr;
+    Shape shape;
+    PartialValue value;
+  };
   static constexpr size_t kNone = ~size_t{0};
   /// When a call of the plan makes all results; else kNone.
   size_t results = kNone;
-  std::vector<ArgumentKey> arguments;
+  std::vector<Argument> arguments;
   std::vector<Shape> variable_shapes;
   bool deterministic = false;
   bool rounded_products = false;  // tandem/precision.h
@@ -245,7 +244,7 @@ bool GraphFunction::Compiled::fits(std::span<const Tensor> arguments,
   if (arguments.size() != key.arguments.size()) return false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorImpl* t = arguments[i].impl();
-    const ArgumentKey& k = key.arguments[i];
+    const Key::Argument& k = key.arguments[i];
     if (!t || t->symbolic || t->dtype != k.dtype || !(t->shape == k.shape) ||
         (k.list ? device_of(arguments[i], true) : t->device) != k.device) {
       return false;
@@ -354,7 +353,7 @@ GraphFunction::Compiled& GraphFunction::find(std::span<const Tensor> arguments) 
   key.copies = config::get_device_policy();
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorImpl& t = *arguments[i].impl();
-    ArgumentKey k;
+    Key::Argument k;
     k.dtype = t.dtype;
     k.list = lists_[i];
     k.device = device_of(arguments[i], k.list);
@@ -443,7 +442,7 @@ std::unique_ptr<GraphFunction::Compiled> GraphFunction::compile(
   std::vector<Tensor> values;
   std::vector<Device*> devices;
   for (size_t i = 0; i < key.arguments.size(); ++i) {
-    const ArgumentKey& k = key.arguments[i];
+    const Key::Argument& k = key.arguments[i];
     TensorInfo info;
     info.dtype = k.dtype;
     info.shape = k.shape;

@@ -17,7 +17,7 @@ namespace tandem {
 
 namespace {
 
-TensorInfo describe(const Tensor& t, const InputDef& def) {
+TensorInfo describe_host(const Tensor& t, const InputDef& def) {
   TensorInfo info;
   if (!t.defined()) return info;
   info.dtype = t.dtype();
@@ -41,7 +41,7 @@ std::vector<Tensor> run_host_call(const OpDef& op, AttrsRef attrs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_input(op, inputs[i].impl(), i);
     given.push_back(inputs[i].get());
-    infos.push_back(describe(given.back(), op.input_def(static_cast<int>(i))));
+    infos.push_back(describe_host(given.back(), op.input_def(static_cast<int>(i))));
   }
   InferContext context(op, attrs, infos);
   infer_call(context);

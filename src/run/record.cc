@@ -14,7 +14,7 @@ namespace tandem {
 namespace {
 std::atomic<int64_t> g_start_ns{0};
 
-std::string device_of(const char* lane) {
+std::string device_of_lane(const char* lane) {
   const std::string text = lane;
   return text.substr(0, text.find('/'));
 }
@@ -26,7 +26,7 @@ const char* kind_name(const recorder::Event& e, const std::set<std::string>& rep
                                            "wait", "plan", "mark"};
   if (e.kind == recorder::Kind::kActivity) return e.bytes ? "copy" : "op";
   const bool work = e.kind == recorder::Kind::kOp || e.kind == recorder::Kind::kCopy;
-  if (work && reporting.contains(device_of(e.lane))) return "enqueue";
+  if (work && reporting.contains(device_of_lane(e.lane))) return "enqueue";
   return kNames[static_cast<size_t>(e.kind)];
 }
 }  // namespace
@@ -46,7 +46,7 @@ std::vector<RecordedEvent> stop_recording() {
   const std::vector<recorder::Event> events = recorder::collect();
   std::set<std::string> reporting;
   for (const recorder::Event& e : events) {
-    if (e.kind == recorder::Kind::kActivity) reporting.insert(device_of(e.lane));
+    if (e.kind == recorder::Kind::kActivity) reporting.insert(device_of_lane(e.lane));
   }
   std::vector<RecordedEvent> result;
   for (const recorder::Event& e : events) {

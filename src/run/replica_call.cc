@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/handle.h"
 #include "graph/subgraph.h"
 #include "run/control_flow_record.h"
 #include "run/trace_into.h"
@@ -10,8 +11,6 @@
 namespace tandem {
 
 namespace {
-
-bool is_handle(const Tensor& t) { return t.dtype() == DType::kResource; }
 
 void check_arguments(const std::vector<std::vector<Tensor>>& arguments, size_t replicas) {
   if (arguments.size() != replicas) {

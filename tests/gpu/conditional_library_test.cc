@@ -34,7 +34,7 @@ struct Setting {
   const char* name_;
 };
 
-Tensor noise(const Shape& shape, DType dtype, float scale, uint64_t seed) {
+Tensor noise_on_gpu(const Shape& shape, DType dtype, float scale, uint64_t seed) {
   Floats values(static_cast<size_t>(shape.num_elements()));
   uint64_t state = seed * 6364136223846793005u + 1;
   for (float& v : values) {
@@ -45,7 +45,7 @@ Tensor noise(const Shape& shape, DType dtype, float scale, uint64_t seed) {
 }
 
 /// One application keeps shape, dtype and range of its operand.
-struct Layer {
+struct LibraryLayer {
   const char* name;
   const char* kernel;  // part of the name of the kernel that is meant to be inside
   Shape shape;
@@ -55,7 +55,7 @@ struct Layer {
   std::function<Tensor(const Tensor&, const Tensors&)> apply;
 };
 
-std::vector<Layer> layers() {
+std::vector<LibraryLayer> library_layers() {
   const DType f32 = DType::kFloat32, f16 = DType::kFloat16, bf16 = DType::kBFloat16;
   const auto conv = [](const Tensor& x, const Tensors& w) {
     return tanh(nn::conv2d(x, w[0], {.padding = nn::Padding::kSame}));
@@ -66,28 +66,28 @@ std::vector<Layer> layers() {
        {512, 512},
        f32,
        1e-4,
-       {noise({512, 512}, f32, 0.05f, 1)},
+       {noise_on_gpu({512, 512}, f32, 0.05f, 1)},
        [](const Tensor& x, const Tensors& w) { return tanh(matmul(x, w[0])); }},
       {"product in half precision",
        "cublaslt",
        {512, 1024},
        bf16,
        3e-2,
-       {noise({1024, 1024}, bf16, 0.04f, 2), noise({1024}, bf16, 0.1f, 3)},
+       {noise_on_gpu({1024, 1024}, bf16, 0.04f, 2), noise_on_gpu({1024}, bf16, 0.1f, 3)},
        [](const Tensor& x, const Tensors& w) { return tanh(matmul(x, w[0]) + w[1]); }},
       {"convolution",
        "cudnn",
        {8, 28, 28, 64},
        f32,
        1e-4,
-       {noise({3, 3, 64, 64}, f32, 0.05f, 4)},
+       {noise_on_gpu({3, 3, 64, 64}, f32, 0.05f, 4)},
        conv},
       {"convolution in half precision",
        "cudnn",
        {8, 28, 28, 64},
        f16,
        1e-2,
-       {noise({3, 3, 64, 64}, f16, 0.05f, 5)},
+       {noise_on_gpu({3, 3, 64, 64}, f16, 0.05f, 5)},
        conv},
       {"attention",
        "attention",
@@ -104,8 +104,8 @@ std::vector<Layer> layers() {
        {16, 20, 128},
        bf16,
        3e-2,
-       {noise({128, 512}, bf16, 0.1f, 6), noise({128, 512}, bf16, 0.1f, 7),
-        noise({512}, bf16, 0.1f, 8)},
+       {noise_on_gpu({128, 512}, bf16, 0.1f, 6), noise_on_gpu({128, 512}, bf16, 0.1f, 7),
+        noise_on_gpu({512}, bf16, 0.1f, 8)},
        [](const Tensor& x, const Tensors& w) {
          return nn::lstm(x, w[0], w[1], w[2]).sequence;
        }},
@@ -113,21 +113,24 @@ std::vector<Layer> layers() {
 }
 
 /// Turns are counted by the GPU, which therefore decides.
-Tensor repeated(const Layer& l, const Tensor& x, const Tensor& turns, const Tensors& w) {
+Tensor repeated(const LibraryLayer& l, const Tensor& x, const Tensor& turns,
+                const Tensors& w) {
   return while_loop(
       [&](const Tensors& s) { return reduce_max(s[1]) < turns; },
       [&](const Tensors& s) { return Tensors{l.apply(s[0], w), s[1] + constant(1.f)}; },
       {x, zeros({4})})[0];
 }
-Tensor chosen(const Layer& l, const Tensor& x, const Tensor& least, const Tensors& w) {
+Tensor chosen(const LibraryLayer& l, const Tensor& x, const Tensor& least,
+              const Tensors& w) {
   return cond(
       reduce_max(cast(x, DType::kFloat32)) > least, [&] { return l.apply(x, w); },
       [&] { return tanh(x); });
 }
 
-using Program = Tensor (*)(const Layer&, const Tensor&, const Tensor&, const Tensors&);
+using Program = Tensor (*)(const LibraryLayer&, const Tensor&, const Tensor&,
+                           const Tensors&);
 
-auto compiled(const Layer& l, Program program) {
+auto compiled(const LibraryLayer& l, Program program) {
   return function([&l, program](Tensor x, Tensor number) {
     const DeviceScope scope("/GPU:0");
     return program(l, x, number, l.weights);
@@ -138,7 +141,7 @@ Tensor number(float value) {
   return on("/GPU:0", [&] { return identity(constant(value)); });
 }
 
-void expect_close(const Tensor& got, const Tensor& wanted, double tolerance) {
+void expect_close_to_largest(const Tensor& got, const Tensor& wanted, double tolerance) {
   const Floats a = floats(cast(got, DType::kFloat32));
   const Floats b = floats(cast(wanted, DType::kFloat32));
   ASSERT_EQ(a.size(), b.size());
@@ -157,7 +160,7 @@ bool has(const std::string& text, const char* part) {
 }
 
 TEST_F(CudaConditionalLibraries, BodiesGiveWhatTheHostsWayGives) {
-  for (const Layer& l : layers()) {
+  for (const LibraryLayer& l : library_layers()) {
     for (const auto& [what, program, numbers] :
          {std::tuple("loop", Program(repeated), Floats{3, 0, 2}),
           std::tuple("branch", Program(chosen), Floats{-2, 2, -3})}) {
@@ -165,11 +168,11 @@ TEST_F(CudaConditionalLibraries, BodiesGiveWhatTheHostsWayGives) {
       auto decided = compiled(l, program);
       auto looked = compiled(l, program);
       for (uint64_t call = 0; call < numbers.size(); ++call) {
-        const Tensor x = noise(l.shape, l.dtype, 1.f, 20 + call);
+        const Tensor x = noise_on_gpu(l.shape, l.dtype, 1.f, 20 + call);
         const Tensor n = number(numbers[call]);
         const Tensor got = decided(x, n);
         const Setting off("TANDEM_CONDITIONAL_NODES", "0");
-        expect_close(got, looked(x, n), l.tolerance);
+        expect_close_to_largest(got, looked(x, n), l.tolerance);
       }
       const std::string way = decided.explain();
       EXPECT_TRUE(has(way, "as a conditional node")) << way;
@@ -184,7 +187,7 @@ TEST_F(CudaConditionalLibraries, BodiesGiveWhatTheHostsWayGives) {
 TEST_F(CudaConditionalLibraries, ATurnInEachWay) {
   constexpr float kTurns = 200;
   const Tensor many = number(kTurns);
-  const auto time = [&](const Layer& l, const Tensor& x) {
+  const auto time = [&](const LibraryLayer& l, const Tensor& x) {
     auto f = compiled(l, repeated);
     f(x, many).wait();
     double best = 1e9;
@@ -195,19 +198,19 @@ TEST_F(CudaConditionalLibraries, ATurnInEachWay) {
     }
     return best / kTurns * 1e6;
   };
-  std::vector<Layer> all = layers();
+  std::vector<LibraryLayer> all = library_layers();
   all.push_back({"eight small steps",
                  "",
                  {64, 64},
                  DType::kFloat32,
                  0,
-                 {noise({64, 64}, DType::kFloat32, 0.1f, 9)},
+                 {noise_on_gpu({64, 64}, DType::kFloat32, 0.1f, 9)},
                  [](Tensor x, const Tensors& w) {
                    for (int i = 0; i < 4; ++i) x = nn::softmax(matmul(x, w[0]));
                    return x;
                  }});
-  for (const Layer& l : all) {
-    const Tensor x = noise(l.shape, l.dtype, 1.f, 31);
+  for (const LibraryLayer& l : all) {
+    const Tensor x = noise_on_gpu(l.shape, l.dtype, 1.f, 31);
     const double late = time(l, x);
     double early = 0, host = 0;
     {

@@ -18,6 +18,7 @@ namespace {
 
 using CudaConditional = GpuTest;
 using Tensors = std::vector<Tensor>;
+using Clock = std::chrono::steady_clock;
 
 // Asked for when a plan is made.
 struct SwitchedOff {
@@ -29,7 +30,8 @@ Tensor given(const Floats& values) {
   return on("/GPU:0", [&] { return identity(constant(values)); });
 }
 
-void expect_close(const Tensors& got, const Tensors& wanted, const std::string& what) {
+void expect_close_results(const Tensors& got, const Tensors& wanted,
+                          const std::string& what) {
   ASSERT_EQ(got.size(), wanted.size()) << what;
   for (size_t i = 0; i < got.size(); ++i) {
     const auto a = cast(got[i], DType::kFloat64).to_vector<double>();
@@ -53,7 +55,7 @@ TEST_F(CudaConditional, ProgramsGiveTheCpusResults) {
         kept.push_back(given(values));
         const Tensors wanted =
             on("/CPU:0", [&] { return program.run(identity(constant(values))); });
-        expect_close(decided(kept.back()), wanted, program.name);
+        expect_close_results(decided(kept.back()), wanted, program.name);
       }
     }
     EXPECT_NE(decided.explain().find("as a conditional node"), std::string::npos)
@@ -70,7 +72,7 @@ TEST_F(CudaConditional, RandomProgramsGiveTheCpusResults) {
     for (const Floats& values : {Floats{1, 2, 3, 4}, Floats{9, 0, 7, 2}, Floats(4, 0)}) {
       const Tensors wanted =
           on("/CPU:0", [&] { return eager(identity(constant(values))); });
-      expect_close(f(given(values)), wanted, "seed " + std::to_string(seed));
+      expect_close_results(f(given(values)), wanted, "seed " + std::to_string(seed));
     }
   }
 }
@@ -206,7 +208,6 @@ TEST_F(CudaConditional, EveryWayGivesTheSame) {
     try {
       auto f = function([&](Tensor t) { return run(t); });
       values = floats(f(x));
-      using Clock = std::chrono::steady_clock;
       double best = 1e9;
       for (int i = 0; i < 5; ++i) {
         const auto begin = Clock::now();

@@ -10,17 +10,7 @@ namespace {
 
 using CudaConv = GpuTest;
 
-Tensor noise(const Shape& shape, int64_t seed) {
-  Floats values(static_cast<size_t>(shape.num_elements()));
-  uint64_t state = static_cast<uint64_t>(seed) * 6364136223846793005u + 1;
-  for (float& v : values) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    v = static_cast<float>(state >> 40) / (1 << 23) - 1.0f;
-  }
-  return reshape(constant(values), shape);
-}
-
-struct Layer {
+struct ConvLayer {
   const char* name;
   Shape input, filter;
   nn::ConvAttrs attrs;
@@ -30,8 +20,8 @@ using nn::DataFormat;
 using nn::Padding;
 
 // Above 2^27 operations each, so that the library is the default.
-const std::vector<Layer>& layers() {
-  static const std::vector<Layer> all = {
+const std::vector<ConvLayer>& conv_layers() {
+  static const std::vector<ConvLayer> all = {
       {"same", {8, 28, 28, 64}, {3, 3, 64, 64}, {.padding = Padding::kSame}},
       {"same, odd strides",
        {16, 30, 29, 48},
@@ -70,7 +60,7 @@ const std::vector<Layer>& layers() {
 }
 
 /// The result and the gradients by input and filter, on a device.
-std::vector<Tensor> run(const Layer& l, DType dtype, const char* device) {
+std::vector<Tensor> run(const ConvLayer& l, DType dtype, const char* device) {
   return on(device, [&] {
     const Tensor x = cast(noise(l.input, 1), dtype), w = cast(noise(l.filter, 2), dtype);
     GradientTape tape;
@@ -100,7 +90,7 @@ void expect_near(const Tensor& a, const Tensor& b, float tolerance, const char* 
 }
 
 TEST_F(CudaConv, AllDirectionsAreTheCpusInFullPrecision) {
-  for (const Layer& l : layers()) {
+  for (const ConvLayer& l : conv_layers()) {
     SCOPED_TRACE(l.name);
     const auto cpu = run(l, DType::kFloat32, "/CPU:0"),
                here = run(l, DType::kFloat32, "/GPU:0");
@@ -113,7 +103,7 @@ TEST_F(CudaConv, AllDirectionsAreTheCpusInFullPrecision) {
 
 TEST_F(CudaConv, HalfPrecisionRoundsOnlyOperandsAndResults) {
   for (const DType dtype : {DType::kBFloat16, DType::kFloat16}) {
-    for (const Layer& l : layers()) {
+    for (const ConvLayer& l : conv_layers()) {
       SCOPED_TRACE(std::string(l.name) + " " + std::string(dtype_name(dtype)));
       const auto cpu = run(l, dtype, "/CPU:0"), here = run(l, dtype, "/GPU:0");
       const float tolerance = dtype == DType::kBFloat16 ? 1e-2f : 2e-3f;
@@ -138,7 +128,7 @@ TEST_F(CudaConv, ViewsAtOddOffsetsAreTaken) {
 }
 
 TEST_F(CudaConv, ACompiledStepMeasuresItsCandidates) {
-  const Layer& l = layers()[0];
+  const ConvLayer& l = conv_layers()[0];
   const auto step = function([&](Tensor x, Tensor w, Tensor b) {
     return nn::relu(nn::bias_add(nn::conv2d(x, w, l.attrs), b));
   });
@@ -192,7 +182,7 @@ TEST_F(CudaConv, ABlockWithAShortcutTrainsAsOnTheCpu) {
 ALONE_TEST(CudaConvAlone, DeterminismGivesTheSameBits, {}) {
   if (!real_gpu()) GTEST_SKIP() << why_no_gpu();
   config::enable_op_determinism();
-  for (const Layer& l : layers()) {
+  for (const ConvLayer& l : conv_layers()) {
     SCOPED_TRACE(l.name);
     const auto first = run(l, DType::kFloat32, "/GPU:0"),
                again = run(l, DType::kFloat32, "/GPU:0");

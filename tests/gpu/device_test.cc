@@ -13,7 +13,7 @@ namespace {
 
 using CudaDevice = GpuTest;
 
-std::vector<uint32_t> numbers(size_t n, uint32_t seed) {
+std::vector<uint32_t> words_from(size_t n, uint32_t seed) {
   std::vector<uint32_t> v(n);
   for (size_t i = 0; i < n; ++i) v[i] = static_cast<uint32_t>(i * 2654435761u + seed);
   return v;
@@ -23,7 +23,7 @@ TEST_F(CudaDevice, BytesSurviveTheWayThereAndBack) {
   // Around the size of a staging block, and several of them.
   for (size_t n : {size_t{1}, size_t{1000}, (size_t{4} << 20) / 4,
                    (size_t{4} << 20) / 4 + 3, (size_t{50} << 20) / 4}) {
-    const auto from = numbers(n, static_cast<uint32_t>(n));
+    const auto from = words_from(n, static_cast<uint32_t>(n));
     std::vector<uint32_t> back(n, 0);
     const size_t bytes = n * sizeof(uint32_t);
     const Allocation a = gpu->allocator().allocate(bytes, &gpu->copy_in());
@@ -40,7 +40,7 @@ TEST_F(CudaDevice, BytesSurviveTheWayThereAndBack) {
 }
 
 TEST_F(CudaDevice, TheSourceMayChangeOnceTheCopyIsEnqueued) {
-  std::vector<uint32_t> from = numbers(100000, 5), expected = from, back(100000, 0);
+  std::vector<uint32_t> from = words_from(100000, 5), expected = from, back(100000, 0);
   const size_t bytes = from.size() * 4;
   Device& cpu = Runtime::get().cpu();
   const Allocation a = gpu->allocator().allocate(bytes, &gpu->copy_in());

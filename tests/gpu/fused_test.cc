@@ -10,7 +10,6 @@
 namespace tandem::testing {
 namespace {
 
-using namespace tandem::cuda;
 using Kind = FusedInstruction::Kind;
 
 FusedInstruction make(Kind kind, const char* op, std::vector<int32_t> arguments) {
@@ -35,7 +34,7 @@ class CudaFused : public GpuTest {
                            .compute_capability;
     const int arch = std::stoi(major.substr(0, major.find('.'))) * 10 +
                      std::stoi(major.substr(major.find('.') + 1));
-    mine = std::make_unique<CudaDevice>(CudaDevice::Options{
+    mine = std::make_unique<cuda::CudaDevice>(cuda::CudaDevice::Options{
         .request = request, .device = 0, .arch = arch, .memory_bytes = int64_t{1} << 30});
     mine->activate();
   }
@@ -57,7 +56,7 @@ class CudaFused : public GpuTest {
   std::vector<Floats> run(const FusedProgram& p, const std::vector<Floats>& inputs,
                           const std::vector<Shape>& shapes,
                           const std::vector<Shape>& outputs) {
-    const FusedPlan plan = plan_fused(mine.get(), p, shapes, outputs);
+    const cuda::FusedPlan plan = plan_fused(mine.get(), p, shapes, outputs);
     std::vector<void*> in, out;
     for (const Floats& v : inputs) in.push_back(put(v));
     for (const Shape& s : outputs)
@@ -65,7 +64,7 @@ class CudaFused : public GpuTest {
     void* workspace = room(plan.workspace_bytes / 4 + 1);
     mine->compute()
         .submit([&](const StreamContext& c) {
-          run_fused(plan, c, in.data(), out.data(), workspace);
+          cuda::run_fused(plan, c, in.data(), out.data(), workspace);
         })
         .host_wait();
     mine->synchronize();
@@ -75,7 +74,7 @@ class CudaFused : public GpuTest {
     }
     return results;
   }
-  std::unique_ptr<CudaDevice> mine;
+  std::unique_ptr<cuda::CudaDevice> mine;
 };
 
 Floats ramp(size_t n) {

@@ -1,12 +1,15 @@
-// What the tests of this folder share: the first real GPU, or the reason to skip.
+// What the tests of this folder share: the first real GPU, or the reason to skip, and
+// numbers to work on.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "device/runtime.h"
+#include "support/floats.h"
 #include "tandem/tandem.h"
 
 namespace tandem::testing {
@@ -53,8 +56,18 @@ inline std::string why_no_prebuilt() {
 #define NEEDS_PREBUILT() \
   if (const std::string why = why_no_prebuilt(); !why.empty()) GTEST_SKIP() << why
 
-using Floats = std::vector<float>;
-inline Floats floats(const Tensor& t) { return t.to_vector<float>(); }
+inline constexpr size_t kMiB = 1 << 20;
+
+/// Numbers from -1 to 1, the same in every run.
+inline Tensor noise(const Shape& shape, int64_t seed) {
+  Floats values(static_cast<size_t>(shape.num_elements()));
+  uint64_t state = static_cast<uint64_t>(seed) * 6364136223846793005u + 1;
+  for (float& v : values) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    v = static_cast<float>(state >> 40) / (1 << 23) - 1.0f;
+  }
+  return reshape(constant(values), shape);
+}
 
 template <class F>
 auto on(const char* device, F&& body) {

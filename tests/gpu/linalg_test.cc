@@ -25,7 +25,7 @@ class CudaLinalg : public GpuTest {
   }
 };
 
-Tensor noise(const Shape& shape, int64_t seed) {
+Tensor double_noise(const Shape& shape, int64_t seed) {
   std::vector<double> values(static_cast<size_t>(shape.num_elements()));
   uint64_t state = static_cast<uint64_t>(seed) * 6364136223846793005u + 1;
   for (double& v : values) {
@@ -35,7 +35,7 @@ Tensor noise(const Shape& shape, int64_t seed) {
   return reshape(constant(values), shape);
 }
 Tensor positive(const Shape& shape, int64_t seed) {
-  const Tensor a = noise(shape, seed);
+  const Tensor a = double_noise(shape, seed);
   const Tensor gram = matmul(a, a, {.adjoint_b = true});
   return matrix_set_diag(gram, matrix_diag_part(gram) + 1.0);
 }
@@ -48,7 +48,7 @@ bool on_gpu(const Tensor& t) { return t.device().find("GPU:0") != std::string::n
 TEST_F(CudaLinalg, FactorsMultiplyToTheMatrix) {
   const DeviceScope scope("/GPU:0");
   for (const Shape& shape : {Shape{300, 300}, Shape{3, 600, 600}, Shape{5, 7, 7}}) {
-    const Tensor a = noise(shape, 1), p = positive(shape, 2);
+    const Tensor a = double_noise(shape, 1), p = positive(shape, 2);
     const Tensor l = linalg::cholesky(p);
     EXPECT_TRUE(on_gpu(l));
     EXPECT_LT(apart(matmul(l, l, {.adjoint_b = true}), p), 1e-9);
@@ -70,7 +70,7 @@ TEST_F(CudaLinalg, SolutionsSolve) {
   const DeviceScope scope("/GPU:0");
   for (const Shape& shape : {Shape{600, 600}, Shape{20, 200, 200}, Shape{9, 5, 5}}) {
     const Tensor a = positive(shape, 3);
-    const Tensor b = noise(shape, 4);
+    const Tensor b = double_noise(shape, 4);
     const Tensor x = linalg::solve(a, b);
     EXPECT_TRUE(on_gpu(x));
     EXPECT_LT(apart(matmul(a, x), b), 1e-6);
@@ -105,7 +105,7 @@ TEST_F(CudaLinalg, ASingularMatrixIsAnErrorOfTheNextRead) {
 TEST_F(CudaLinalg, WhatIsNotPositiveHasNoFactor) {
   const DeviceScope scope("/GPU:0");
   for (int64_t n : {2, 200}) {
-    const Tensor bad = reshape(noise({n * n}, 5), Shape{n, n}) * 10.0;
+    const Tensor bad = reshape(double_noise({n * n}, 5), Shape{n, n}) * 10.0;
     const Tensor both = stack({positive({n, n}, 6), bad});
     const std::vector<double> l = linalg::cholesky(both).to_vector<double>();
     const auto size = static_cast<size_t>(n * n);

@@ -8,7 +8,6 @@ namespace tandem::testing {
 namespace {
 
 using CudaMemory = GpuTest;
-constexpr size_t kMiB = 1 << 20;
 
 TEST_F(CudaMemory, CountsWhatIsInUse) {
   const int64_t before = gpu->allocator().info().current;

@@ -45,7 +45,7 @@ class CudaPrebuilt : public GpuTest {
 };
 
 /// From one to the other in equal steps, made by the host.
-Tensor numbers(int n, float from, float to) {
+Tensor equal_steps(int n, float from, float to) {
   Floats list;
   for (int i = 0; i < n; ++i) {
     list.push_back(from + (to - from) * static_cast<float>(i) / static_cast<float>(n));
@@ -69,7 +69,7 @@ bool says(const std::string& text, const std::string& part) {
 // Ops that no other test of this program uses: nothing of them is in memory yet.
 TEST_F(CudaPrebuilt, SingleOpsNeedNoCompiler) {
   NEEDS_PREBUILT();
-  const Tensor x = on("/CPU:0", [] { return numbers(24, 0.5f, 2.0f); });
+  const Tensor x = on("/CPU:0", [] { return equal_steps(24, 0.5f, 2.0f); });
   const auto body = [](const Tensor& t) {
     const Tensor m = reshape(t, {4, 6});
     return std::vector<Tensor>{expm1(m),       log1p(m),
@@ -99,7 +99,7 @@ TEST_F(CudaPrebuilt, SingleOpsNeedNoCompiler) {
 struct Trained {
   explicit Trained(const char* where) : device(where) {
     const DeviceScope scope(device);
-    w.emplace(reshape(numbers(64 * 10, -0.5f, 0.5f), {64, 10}));
+    w.emplace(reshape(equal_steps(64 * 10, -0.5f, 0.5f), {64, 10}));
     b.emplace(zeros({10}));
   }
   Tensor step(const Tensor& x, const Tensor& y) {
@@ -122,7 +122,7 @@ TEST_F(CudaPrebuilt, TheFusedPlanTakesOver) {
   const auto gpu_step = function([&](Tensor x, Tensor y) { return on_gpu.step(x, y); });
   const auto cpu_step = function([&](Tensor x, Tensor y) { return on_cpu.step(x, y); });
   const Tensor x =
-      on("/CPU:0", [] { return sin(reshape(numbers(2048, 0, 2048), {32, 64})); });
+      on("/CPU:0", [] { return sin(reshape(equal_steps(2048, 0, 2048), {32, 64})); });
   const Tensor y = on("/CPU:0", [] { return floormod(range(32), constant(10)); });
   std::string text;
   int calls = 0;
@@ -152,7 +152,7 @@ TEST_F(CudaPrebuilt, TheFusedPlanTakesOver) {
 // A step that fails while single ops stand in changes nothing either.
 TEST_F(CudaPrebuilt, AFailureMeanwhileLeavesVariablesAsTheyWere) {
   const DeviceScope scope("/GPU:0");
-  Variable w(reshape(numbers(96, -1.0f, 1.0f), {32, 3}));
+  Variable w(reshape(equal_steps(96, -1.0f, 1.0f), {32, 3}));
   const auto step = function([&](Tensor x, Tensor labels) {
     GradientTape tape;
     const Tensor loss = reduce_mean(

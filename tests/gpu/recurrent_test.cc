@@ -18,7 +18,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-struct Layer {
+struct RecurrentLayer {
   int64_t batch, time, in, units;
   nn::RecurrentAttrs attrs = {};
   bool extras = true;  // bias and initial states
@@ -37,14 +37,14 @@ class CudaRecurrent : public GpuTest {
     for (float& v : values) v = draw(random_) * static_cast<float>(scale);
     return cast(reshape(constant(values), shape), dtype_);
   }
-  Tensor some_mask(const Layer& l) {
+  Tensor some_mask(const RecurrentLayer& l) {
     std::vector<int32_t> values(static_cast<size_t>(l.batch * l.time));
     for (int32_t& v : values) v = random_() % 3 != 0;
     const Shape shape =
         l.attrs.time_major ? Shape{l.time, l.batch} : Shape{l.batch, l.time};
     return cast(reshape(constant(values), shape), DType::kBool);
   }
-  Tensors forward_inputs(const Layer& l, bool lstm) {
+  Tensors forward_inputs(const RecurrentLayer& l, bool lstm) {
     const int64_t u = l.units, width = (lstm ? 4 : 3) * u;
     const Tensor none;
     Tensors in = {some(l.sequence(l.in)), some({l.in, width}),
@@ -55,7 +55,7 @@ class CudaRecurrent : public GpuTest {
     in.push_back(l.mask ? some_mask(l) : none);
     return in;
   }
-  Tensors gradient_inputs(const Layer& l, bool lstm, const Tensors& in,
+  Tensors gradient_inputs(const RecurrentLayer& l, bool lstm, const Tensors& in,
                           const Tensors& out) {
     Tensors list = {in[0], in[1], in[2]};
     list.insert(list.end(), in.begin() + 4, in.end());
@@ -68,7 +68,7 @@ class CudaRecurrent : public GpuTest {
     for (int i = 0; i < (lstm ? 2 : 1); ++i) list.push_back(some({l.batch, l.units}));
     return list;
   }
-  static Tensors on_cpu(const OpDef& op, const Layer& l, const Tensors& inputs) {
+  static Tensors on_cpu(const OpDef& op, const RecurrentLayer& l, const Tensors& inputs) {
     const std::vector<TensorArg> args(inputs.begin(), inputs.end());
     Tensors outputs;
     current_emitter().emit(op, attrs_ref(l.attrs), args, outputs);
@@ -76,7 +76,7 @@ class CudaRecurrent : public GpuTest {
   }
 
   /// Runs the kernels of an op, each by itself, and compares all they write.
-  void compare(const OpDef& op, const Layer& l, const Tensors& inputs,
+  void compare(const OpDef& op, const RecurrentLayer& l, const Tensors& inputs,
                const Tensors& expected) {
     std::vector<TensorInfo> in(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -167,7 +167,7 @@ class CudaRecurrent : public GpuTest {
           << "output " << i << " is off by " << wrong << ", largest " << largest;
     }
   }
-  void check(const Layer& l) {
+  void check(const RecurrentLayer& l) {
     const DeviceScope scope("/CPU:0");  // of what the tests themselves compute
     for (const bool lstm : {true, false}) {
       for (DType dtype :

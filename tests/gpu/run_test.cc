@@ -9,17 +9,7 @@ namespace {
 
 using CudaRun = GpuTest;
 
-Tensor noise(const Shape& shape, int64_t seed) {
-  Floats values(static_cast<size_t>(shape.num_elements()));
-  uint64_t state = static_cast<uint64_t>(seed) * 6364136223846793005u + 1;
-  for (float& v : values) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    v = static_cast<float>(state >> 40) / (1 << 23) - 1.0f;
-  }
-  return reshape(constant(values), shape);
-}
-
-void expect_close(const Tensor& a, const Tensor& b, float tolerance) {
+void expect_each_close(const Tensor& a, const Tensor& b, float tolerance) {
   const Floats x = floats(a), y = floats(b);
   ASSERT_EQ(x.size(), y.size());
   for (size_t i = 0; i < x.size(); ++i) {
@@ -49,7 +39,8 @@ TEST_F(CudaRun, ALayersGradientsAreTheCpus) {
     });
   };
   const auto cpu = step("/CPU:0"), gpu_results = step("/GPU:0");
-  for (size_t i = 0; i < cpu.size(); ++i) expect_close(gpu_results[i], cpu[i], 1e-5f);
+  for (size_t i = 0; i < cpu.size(); ++i)
+    expect_each_close(gpu_results[i], cpu[i], 1e-5f);
 }
 
 TEST_F(CudaRun, LargeReductionsAndBroadcasts) {
@@ -62,7 +53,7 @@ TEST_F(CudaRun, LargeReductionsAndBroadcasts) {
     });
   };
   const auto cpu = work("/CPU:0"), on_gpu = work("/GPU:0");
-  for (size_t i = 0; i < cpu.size(); ++i) expect_close(on_gpu[i], cpu[i], 1e-4f);
+  for (size_t i = 0; i < cpu.size(); ++i) expect_each_close(on_gpu[i], cpu[i], 1e-4f);
 }
 
 TEST_F(CudaRun, ManySmallOpsDoNotGrowMemory) {

@@ -11,8 +11,6 @@
 namespace tandem::testing {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 using CudaStaging = GpuTest;
 
 std::vector<uint8_t> bytes_of(size_t n, size_t seed) {

@@ -13,7 +13,8 @@ namespace {
 
 using CudaStreams = GpuTest;
 
-void fill(const StreamContext& context, void* at, unsigned char value, size_t bytes) {
+void fill_bytes(const StreamContext& context, void* at, unsigned char value,
+                size_t bytes) {
   cuda::check(
       cuda::driver().cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(at), value, bytes,
                                      static_cast<CUstream>(context.native)),
@@ -46,7 +47,7 @@ TEST_F(CudaStreams, OneStreamWaitsForAnother) {
   TimePoint last;
   for (int i = 1; i <= 20; ++i) {
     last = gpu->compute().submit([&, i](const StreamContext& c) {
-      fill(c, a.address, static_cast<unsigned char>(i), kBytes);
+      fill_bytes(c, a.address, static_cast<unsigned char>(i), kBytes);
     });
   }
   EXPECT_EQ(read(*gpu, a.address, kBytes, last), std::vector<uint8_t>(kBytes, 20));
@@ -67,7 +68,7 @@ TEST_F(CudaStreams, SeveralThreadsSubmit) {
     threads.emplace_back([&] {
       for (int i = 0; i < 200; ++i) {
         const TimePoint p = gpu->compute().submit(
-            [&](const StreamContext& c) { fill(c, a.address, 7, 1 << 20); });
+            [&](const StreamContext& c) { fill_bytes(c, a.address, 7, 1 << 20); });
         if (i % 50 == 0) p.host_wait();
       }
     });
@@ -114,7 +115,7 @@ TEST_F(CudaStreams, CapturedWorkReplays) {
   EXPECT_EQ(calls, 1);
   for (unsigned char value : {3, 8, 200}) {
     gpu->compute().submit(
-        [&](const StreamContext& c) { fill(c, a.address, value, kBytes); });
+        [&](const StreamContext& c) { fill_bytes(c, a.address, value, kBytes); });
     const TimePoint done = captured->launch();
     EXPECT_EQ(read(*gpu, second, kBytes, done), std::vector<uint8_t>(kBytes, value));
   }

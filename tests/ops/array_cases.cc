@@ -53,13 +53,6 @@ Reference moved(Shape out, Source source) {
     return std::vector<Ref>{mapped(in[0], out, source)};
   };
 }
-In ints(std::vector<double> values, DType dtype) {
-  const auto n = static_cast<int64_t>(values.size());
-  return ints(Shape{n}, std::move(values), dtype);
-}
-In ints(const Shape& shape, std::vector<double> values, DType dtype) {
-  return {.shape = shape, .fixed = std::move(values), .dtype = dtype};
-}
 
 namespace {
 
@@ -107,7 +100,7 @@ void add_identity_cases(CaseList& cases) {
        .check_gradient = false});
   cases.push_back({.op = "EnsureShape",
                    .inputs = {{.shape = {2, 3}}},
-                   .attrs = attrs(EnsureShapeAttrs{{kUnknownDim, 3}}),
+                   .attrs = owned(EnsureShapeAttrs{{kUnknownDim, 3}}),
                    .reference = first});
   cases.push_back(
       {.op = "CheckNumerics",
@@ -124,7 +117,7 @@ void add_shape_cases(CaseList& cases) {
   cases.push_back({.op = "Shape",
                    .name = "scalar_int64",
                    .inputs = {{.shape = {}}},
-                   .attrs = attrs(ShapeAttrs{DType::kInt64}),
+                   .attrs = owned(ShapeAttrs{DType::kInt64}),
                    .reference = numbers({0}, {})});
   cases.push_back({.op = "ShapeN",
                    .inputs = {{.shape = {2, 3}}, {.shape = {4}}},
@@ -173,12 +166,12 @@ void add_make_cases(CaseList& cases) {
   cases.push_back({.op = "OnesLike",
                    .name = "dtype",
                    .inputs = {{.shape = {5}}},
-                   .attrs = attrs(LikeAttrs{DType::kFloat16}),
+                   .attrs = owned(LikeAttrs{DType::kFloat16}),
                    .reference = same_number({5}, 1)});
   cases.push_back({.op = "Empty",
                    .name = "zeros",
                    .inputs = {ints({2, 3})},
-                   .attrs = attrs(EmptyAttrs{DType::kFloat32, true}),
+                   .attrs = owned(EmptyAttrs{DType::kFloat32, true}),
                    .reference = same_number({2, 3}, 0)});
   cases.push_back({.op = "Empty",
                    .inputs = {ints({2, 3})},
@@ -222,7 +215,7 @@ void add_make_cases(CaseList& cases) {
           {.op = "LinSpace",
            .name = std::to_string(num) + "_" + std::to_string(at),
            .inputs = {{.shape = {2, 3}}, {.shape = {2, 3}}},
-           .attrs = attrs(LinSpaceAttrs{num, axis}),
+           .attrs = owned(LinSpaceAttrs{num, axis}),
            .dtypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
                       DType::kBFloat16},
            .reference = [out, at, num](const std::vector<Ref>& in, DType) {
@@ -271,7 +264,7 @@ void add_reshape_cases(CaseList& cases) {
     cases.push_back({.op = "ExpandDims",
                      .name = std::to_string(axis + 3),
                      .inputs = {{.shape = {2, 3}}},
-                     .attrs = attrs(AxisAttrs{axis}),
+                     .attrs = owned(AxisAttrs{axis}),
                      .reference = reshaped(out)});
   }
   cases.push_back({.op = "Squeeze",
@@ -280,7 +273,7 @@ void add_reshape_cases(CaseList& cases) {
   cases.push_back({.op = "Squeeze",
                    .name = "axis",
                    .inputs = {{.shape = {1, 2, 1, 3}}},
-                   .attrs = attrs(SqueezeAttrs{{-2}}),
+                   .attrs = owned(SqueezeAttrs{{-2}}),
                    .reference = reshaped({1, 2, 3})});
 }
 
@@ -297,7 +290,7 @@ void transpose_case(CaseList& cases, const char* name, Shape in, Ints perm,
   cases.push_back({.op = "Transpose",
                    .name = name,
                    .inputs = {{.shape = in}},
-                   .attrs = attrs(TransposeAttrs{perm}),
+                   .attrs = owned(TransposeAttrs{perm}),
                    .dtypes = std::move(dtypes),
                    .reference = moved(out,
                                       [full](const Coord& o) {
@@ -334,7 +327,7 @@ void add_transpose_cases(CaseList& cases) {
     cases.push_back({.op = "Transpose",
                      .name = name,
                      .inputs = {{.shape = {rows, cols}}},
-                     .attrs = attrs(TransposeAttrs{{1, 0}, true}),
+                     .attrs = owned(TransposeAttrs{{1, 0}, true}),
                      .dtypes = {DType::kComplex64, DType::kComplex128, DType::kFloat64},
                      .reference =
                          [rows, cols](const std::vector<Ref>& in, DType) {

@@ -4,8 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "op/attrs.h"
-#include "ops/case.h"
+#include "ops/case_parts.h"
 #include "tandem/ops/array.h"
 
 namespace tandem::testing {
@@ -21,15 +20,6 @@ Reference moved(Shape out, Source source);
 /// Row-major position of a coordinate, and back.
 size_t position(const Shape& shape, const Coord& at);
 Coord coordinate(const Shape& shape, size_t i);
-
-/// Integers that are fixed: shapes, axes, paddings.
-In ints(std::vector<double> values, DType dtype = DType::kInt32);
-In ints(const Shape& shape, std::vector<double> values, DType dtype = DType::kInt32);
-
-template <class A>
-Attrs attrs(const A& a) {
-  return Attrs(attrs_ref(a));
-}
 
 /// One dtype of each element size, and those with rules of their own.
 extern const std::vector<DType> kMoved;

@@ -46,7 +46,7 @@ void add_band_cases(CaseList& cases, const std::string& name, const Band& band) 
   cases.push_back({.op = "MatrixDiagV3",
                    .name = name,
                    .inputs = {{.shape = packed}, {.shape = {}}},
-                   .attrs = attrs(MatrixDiagAttrs{band.lower, band.upper, band.rows,
+                   .attrs = owned(MatrixDiagAttrs{band.lower, band.upper, band.rows,
                                                   band.cols, band.align}),
                    .dtypes = kMoved,
                    .reference =
@@ -63,7 +63,7 @@ void add_band_cases(CaseList& cases, const std::string& name, const Band& band) 
   cases.push_back({.op = "MatrixDiagPartV3",
                    .name = name,
                    .inputs = {{.shape = matrices}, {.shape = {}}},
-                   .attrs = attrs(DiagAttrs{band.lower, band.upper, band.align}),
+                   .attrs = owned(DiagAttrs{band.lower, band.upper, band.align}),
                    .dtypes = kMoved,
                    .reference =
                        [=](const std::vector<Ref>& in, DType) {
@@ -82,7 +82,7 @@ void add_band_cases(CaseList& cases, const std::string& name, const Band& band) 
   cases.push_back({.op = "MatrixSetDiagV3",
                    .name = name,
                    .inputs = {{.shape = matrices}, {.shape = packed}},
-                   .attrs = attrs(DiagAttrs{band.lower, band.upper, band.align}),
+                   .attrs = owned(DiagAttrs{band.lower, band.upper, band.align}),
                    .dtypes = kMoved,
                    .reference = [=](const std::vector<Ref>& in, DType) {
                      Ref r = in[0];
@@ -109,7 +109,7 @@ void add_array_diag_cases(CaseList& cases) {
   cases.push_back({.op = "MatrixDiagV3",
                    .name = "least",
                    .inputs = {{.shape = {3}}, {.shape = {}, .absent = true}},
-                   .attrs = attrs(MatrixDiagAttrs{.lower = -1, .upper = -1}),
+                   .attrs = owned(MatrixDiagAttrs{.lower = -1, .upper = -1}),
                    .reference = moved({4, 4}, [](const Coord& o) -> std::optional<Coord> {
                      if (o[0] != o[1] + 1) return std::nullopt;
                      return Coord{o[1]};
@@ -119,7 +119,7 @@ void add_array_diag_cases(CaseList& cases) {
     cases.push_back({.op = "MatrixBandPart",
                      .name = name,
                      .inputs = {{.shape = s}},
-                     .attrs = attrs(a),
+                     .attrs = owned(a),
                      .dtypes = kMoved,
                      .reference = moved(s, [a](const Coord& o) -> std::optional<Coord> {
                        const int64_t d = o[2] - o[1] - a.diagonal;

@@ -20,7 +20,7 @@ void add_array_join_cases(CaseList& cases) {
     cases.push_back({.op = "ConcatV2",
                      .name = std::to_string(at),
                      .inputs = inputs,
-                     .attrs = attrs(AxisAttrs{axis}),
+                     .attrs = owned(AxisAttrs{axis}),
                      .dtypes = kMoved,
                      .reference = [out, at](const std::vector<Ref>& in, DType) {
                        Ref r;
@@ -59,26 +59,26 @@ void add_array_join_cases(CaseList& cases) {
     cases.push_back({.op = "Split",
                      .name = std::to_string(at),
                      .inputs = {{.shape = whole}},
-                     .attrs = attrs(SplitAttrs{3, axis}),
+                     .attrs = owned(SplitAttrs{3, axis}),
                      .dtypes = kMoved,
                      .reference = cut({2, 2, 2})});
     cases.push_back({.op = "SplitV",
                      .name = std::to_string(at),
                      .inputs = {{.shape = whole}},
-                     .attrs = attrs(SplitVAttrs{{1, -1, 2}, axis}),
+                     .attrs = owned(SplitVAttrs{{1, -1, 2}, axis}),
                      .dtypes = kMoved,
                      .reference = cut({1, 3, 2})});
     cases.push_back(
         {.op = "SplitLike",
          .name = std::to_string(at),
          .inputs = {{.shape = whole}, {.shape = part}, {.shape = part}, {.shape = part}},
-         .attrs = attrs(AxisAttrs{axis}),
+         .attrs = owned(AxisAttrs{axis}),
          .dtypes = kMoved,
          .reference = cut({2, 2, 2})});
     cases.push_back({.op = "Unpack",
                      .name = std::to_string(at),
                      .inputs = {{.shape = whole}},
-                     .attrs = attrs(UnpackAttrs{6, axis}),
+                     .attrs = owned(UnpackAttrs{6, axis}),
                      .dtypes = kMoved,
                      .reference = [at, slice](const std::vector<Ref>& in, DType) {
                        std::vector<Ref> all;
@@ -96,7 +96,7 @@ void add_array_join_cases(CaseList& cases) {
     cases.push_back({.op = "Pack",
                      .name = std::to_string(at),
                      .inputs = {{.shape = slice}, {.shape = slice}, {.shape = slice}},
-                     .attrs = attrs(AxisAttrs{axis}),
+                     .attrs = owned(AxisAttrs{axis}),
                      .dtypes = kMoved,
                      .reference = [at, packed](const std::vector<Ref>& in, DType) {
                        Ref r;
@@ -115,7 +115,7 @@ void add_array_join_cases(CaseList& cases) {
                    .name = "strings",
                    .inputs = {{.shape = {2}, .strings = {"a", "b"}},
                               {.shape = {1}, .strings = {"c"}}},
-                   .attrs = attrs(AxisAttrs{0}),
+                   .attrs = owned(AxisAttrs{0}),
                    .dtypes = {DType::kString},
                    .reference =
                        [](const std::vector<Ref>&, DType) {

@@ -79,13 +79,13 @@ void add_pad_cases(CaseList& cases) {
     cases.push_back({.op = "MirrorPad",
                      .name = name,
                      .inputs = {{.shape = in}, paddings},
-                     .attrs = attrs(MirrorPadAttrs{mode}),
+                     .attrs = owned(MirrorPadAttrs{mode}),
                      .dtypes = kMoved,
                      .reference = moved(out, source)});
     OpCase grad{.op = "MirrorPadGrad",
                 .name = name,
                 .inputs = {{.shape = out}, paddings},
-                .attrs = attrs(MirrorPadAttrs{mode}),
+                .attrs = owned(MirrorPadAttrs{mode}),
                 .dtypes = {DType::kFloat32, DType::kFloat64, DType::kInt32,
                            DType::kComplex64, DType::kComplex128},
                 .reference = [in, out, source](const std::vector<Ref>& given, DType) {
@@ -125,14 +125,14 @@ void add_repeat_cases(CaseList& cases) {
     cases.push_back({.op = "Repeat",
                      .name = name,
                      .inputs = {{.shape = in}, counts},
-                     .attrs = attrs(AxisAttrs{axis}),
+                     .attrs = owned(AxisAttrs{axis}),
                      .dtypes = kMoved,
                      .reference = moved(out, source),
                      .check_gradient = in.num_elements() < 1000});
     cases.push_back({.op = "RepeatGrad",
                      .name = name,
                      .inputs = {{.shape = out}, counts, {.shape = in}},
-                     .attrs = attrs(AxisAttrs{axis}),
+                     .attrs = owned(AxisAttrs{axis}),
                      .dtypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16,
                                 DType::kInt64, DType::kComplex64},
                      .reference =
@@ -162,7 +162,7 @@ void add_reverse_cases(CaseList& cases) {
     cases.push_back({.op = "ReverseV2",
                      .name = name,
                      .inputs = {{.shape = in}},
-                     .attrs = attrs(ReverseAttrs{axes}),
+                     .attrs = owned(ReverseAttrs{axes}),
                      .dtypes = kMoved,
                      .reference = moved(in, [in, axes](const Coord& o) {
                        Coord i = o;
@@ -183,7 +183,7 @@ void add_reverse_cases(CaseList& cases) {
     cases.push_back({.op = "Roll",
                      .name = name,
                      .inputs = {{.shape = in}},
-                     .attrs = attrs(RollAttrs{shift, axes}),
+                     .attrs = owned(RollAttrs{shift, axes}),
                      .dtypes = kMoved,
                      .reference = moved(in, [in, shift, axes](const Coord& o) {
                        Coord i = o;
@@ -206,7 +206,7 @@ void add_reverse_cases(CaseList& cases) {
     cases.push_back({.op = "ReverseSequence",
                      .name = name,
                      .inputs = {{.shape = in}, ints(lengths, DType::kInt64)},
-                     .attrs = attrs(ReverseSequenceAttrs{seq, batch}),
+                     .attrs = owned(ReverseSequenceAttrs{seq, batch}),
                      .dtypes = kMoved,
                      .reference = moved(in, [=](const Coord& o) {
                        Coord i = o;
@@ -226,7 +226,7 @@ void add_reverse_cases(CaseList& cases) {
 void add_block_cases(CaseList& cases) {
   cases.push_back({.op = "SpaceToDepth",
                    .inputs = {{.shape = {2, 4, 6, 3}}},
-                   .attrs = attrs(BlockAttrs{2}),
+                   .attrs = owned(BlockAttrs{2}),
                    .dtypes = kMoved,
                    .reference = moved({2, 2, 3, 12}, [](const Coord& o) {
                      return Coord{o[0], 2 * o[1] + o[3] / 6, 2 * o[2] + o[3] / 3 % 2,
@@ -235,7 +235,7 @@ void add_block_cases(CaseList& cases) {
   cases.push_back({.op = "SpaceToDepth",
                    .name = "NCHW",
                    .inputs = {{.shape = {2, 3, 4, 6}}},
-                   .attrs = attrs(BlockAttrs{2, ImageFormat::kNCHW}),
+                   .attrs = owned(BlockAttrs{2, ImageFormat::kNCHW}),
                    .dtypes = kMoved,
                    .reference = moved({2, 12, 2, 3}, [](const Coord& o) {
                      return Coord{o[0], o[1] % 3, 2 * o[2] + o[1] / 6,
@@ -243,7 +243,7 @@ void add_block_cases(CaseList& cases) {
                    })});
   cases.push_back({.op = "DepthToSpace",
                    .inputs = {{.shape = {2, 2, 3, 12}}},
-                   .attrs = attrs(BlockAttrs{2}),
+                   .attrs = owned(BlockAttrs{2}),
                    .dtypes = kMoved,
                    .reference = moved({2, 4, 6, 3}, [](const Coord& o) {
                      return Coord{o[0], o[1] / 2, o[2] / 2,
@@ -252,7 +252,7 @@ void add_block_cases(CaseList& cases) {
   cases.push_back({.op = "DepthToSpace",
                    .name = "NCHW",
                    .inputs = {{.shape = {2, 12, 2, 3}}},
-                   .attrs = attrs(BlockAttrs{2, ImageFormat::kNCHW}),
+                   .attrs = owned(BlockAttrs{2, ImageFormat::kNCHW}),
                    .dtypes = kMoved,
                    .reference = moved({2, 3, 4, 6}, [](const Coord& o) {
                      return Coord{o[0], 6 * (o[2] % 2) + 3 * (o[3] % 2) + o[1], o[2] / 2,
@@ -268,12 +268,12 @@ void add_block_cases(CaseList& cases) {
   };
   cases.push_back({.op = "SpaceToBatchND",
                    .inputs = {{.shape = space}},
-                   .attrs = attrs(SpaceBatchAttrs{{2, 3}, {1, 0, 1, 1}}),
+                   .attrs = owned(SpaceBatchAttrs{{2, 3}, {1, 0, 1, 1}}),
                    .dtypes = kMoved,
                    .reference = moved(batch, in_space)});
   cases.push_back({.op = "BatchToSpaceND",
                    .inputs = {{.shape = batch}},
-                   .attrs = attrs(BatchSpaceAttrs{{2, 3}, {1, 0, 1, 1}}),
+                   .attrs = owned(BatchSpaceAttrs{{2, 3}, {1, 0, 1, 1}}),
                    .dtypes = kMoved,
                    .reference = moved(space, [](const Coord& o) {
                      const int64_t y = o[1] + 1, x = o[2] + 1;

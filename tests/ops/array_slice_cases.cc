@@ -52,7 +52,7 @@ void add_strided(CaseList& cases, const Spec& s) {
       {.op = "StridedSlice",
        .name = s.name,
        .inputs = {{.shape = s.in}, ints(s.begin), ints(s.end), ints(s.strides)},
-       .attrs = attrs(s.attrs),
+       .attrs = owned(s.attrs),
        .dtypes = kMoved,
        .reference = moved(s.out, s.source)});
   std::vector<double> dims(s.in.begin(), s.in.end());
@@ -63,7 +63,7 @@ void add_strided(CaseList& cases, const Spec& s) {
        .name = s.name,
        .inputs =
            {ints(dims), ints(s.begin), ints(s.end), ints(s.strides), {.shape = s.out}},
-       .attrs = attrs(s.attrs),
+       .attrs = owned(s.attrs),
        .dtypes = kMoved,
        .reference = [in, out, source](const std::vector<Ref>& given, DType) {
          Ref r;
@@ -81,7 +81,7 @@ void add_strided(CaseList& cases, const Spec& s) {
                               ints(s.end),
                               ints(s.strides),
                               {.shape = s.out}},
-                   .attrs = attrs(s.attrs),
+                   .attrs = owned(s.attrs),
                    .dtypes = kMoved,
                    .reference = [in, out, source](const std::vector<Ref>& given, DType) {
                      Ref r = given[0];

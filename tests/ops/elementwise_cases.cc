@@ -18,7 +18,7 @@ OpCase binary_case(const char* op, const char* name, Shape x, Shape y, Real2 f,
   return c;
 }
 
-double add(double x, double y) { return x + y; }
+double add_values(double x, double y) { return x + y; }
 double floor_mod(double x, double y) {
   const double r = std::fmod(x, y);
   return r != 0 && (r < 0) != (y < 0) ? r + y : r;
@@ -51,8 +51,8 @@ void add_broadcasting(CaseList& cases) {
       {"row_of_513", {3, 513}, {1, 513}},
   };
   for (const Form& f : forms)
-    cases.push_back(binary_case("AddV2", f.name, f.x, f.y, add));
-  OpCase large = binary_case("AddV2", "large", {3, 70001}, {3, 1}, add);
+    cases.push_back(binary_case("AddV2", f.name, f.x, f.y, add_values));
+  OpCase large = binary_case("AddV2", "large", {3, 70001}, {3, 1}, add_values);
   large.dtypes = {DType::kFloat32, DType::kFloat16, DType::kInt8, DType::kInt64};
   large.check_gradient = false;
   cases.push_back(large);
@@ -62,7 +62,7 @@ void add_broadcasting(CaseList& cases) {
   cases.push_back(large);
 }
 
-void add_arithmetic(CaseList& cases) {
+void add_binary_arithmetic(CaseList& cases) {
   const auto both = [&](const char* op, Real2 f, double low, double high,
                         std::vector<DType> dtypes = kFloatTypes) {
     cases.push_back(binary_case(op, "", {6, 19}, {6, 19}, f, low, high, dtypes));
@@ -71,7 +71,7 @@ void add_arithmetic(CaseList& cases) {
   };
   std::vector<DType> reals = kFloatTypes;
   reals.insert(reals.end(), kIntTypes.begin(), kIntTypes.end());
-  both("AddV2", add, 0, 20, reals);
+  both("AddV2", add_values, 0, 20, reals);
   both("Sub", [](double x, double y) { return x - y; }, -3, 4, kFloatTypes);
   both("Sub", [](double x, double y) { return x - y; }, -3, 4, kSignedTypes);
   both("Mul", [](double x, double y) { return x * y; }, 0, 11, reals);
@@ -155,7 +155,7 @@ void add_division(CaseList& cases) {
                              {kInf, kNan, kInf, -1}));
 }
 
-void add_corners(CaseList& cases) {
+void add_binary_corners(CaseList& cases) {
   cases.push_back(fixed_case("AddV2", "wraps", {{127, -128, 100}, {1, -1, 27}},
                              {-128, 127, 127}, {DType::kInt8}));
   cases.push_back(fixed_case("Mul", "wraps", {{65536, 46341}, {65536, 46341}},
@@ -308,9 +308,9 @@ void add_selection(CaseList& cases) {
 
 void add_elementwise_cases(CaseList& cases) {
   add_broadcasting(cases);
-  add_arithmetic(cases);
+  add_binary_arithmetic(cases);
   add_division(cases);
-  add_corners(cases);
+  add_binary_corners(cases);
   add_complex(cases);
   add_selection(cases);
   add_elementwise_math_cases(cases);

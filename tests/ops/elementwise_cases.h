@@ -4,25 +4,18 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "op/infer.h"
-#include "ops/case.h"
+#include "ops/case_parts.h"
 
 namespace tandem::testing {
 
-using Complex = std::complex<double>;
 using Function1 = std::function<Complex(Complex)>;
 using Function2 = std::function<Complex(Complex, Complex)>;
 using Function3 = std::function<Complex(Complex, Complex, Complex)>;
 using Real1 = std::function<double(double)>;
 using Real2 = std::function<double(double, double)>;
 
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-inline constexpr double kInf = std::numeric_limits<double>::infinity();
-
-inline const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64,
-                                               DType::kFloat16, DType::kBFloat16};
 inline const std::vector<DType> kComplexTypes = {DType::kComplex64, DType::kComplex128};
 inline const std::vector<DType> kIntTypes = {
     DType::kInt32, DType::kInt64,  DType::kInt8,   DType::kInt16,

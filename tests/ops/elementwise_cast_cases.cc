@@ -7,11 +7,11 @@ namespace tandem::testing {
 
 namespace {
 
-const DType kAll[] = {DType::kBool,    DType::kInt8,      DType::kInt16,
-                      DType::kInt32,   DType::kInt64,     DType::kUInt8,
-                      DType::kUInt16,  DType::kUInt32,    DType::kUInt64,
-                      DType::kFloat16, DType::kBFloat16,  DType::kFloat32,
-                      DType::kFloat64, DType::kComplex64, DType::kComplex128};
+const DType kCastTypes[] = {DType::kBool,    DType::kInt8,      DType::kInt16,
+                            DType::kInt32,   DType::kInt64,     DType::kUInt8,
+                            DType::kUInt16,  DType::kUInt32,    DType::kUInt64,
+                            DType::kFloat16, DType::kBFloat16,  DType::kFloat32,
+                            DType::kFloat64, DType::kComplex64, DType::kComplex128};
 
 Attrs to(DType dtype, bool truncate = false) {
   return Attrs(attrs_ref(CastAttrs{.dtype = dtype, .truncate = truncate}));
@@ -19,12 +19,12 @@ Attrs to(DType dtype, bool truncate = false) {
 
 // Small numbers, which every dtype holds.
 void add_every_pair(CaseList& cases) {
-  for (DType target : kAll) {
+  for (DType target : kCastTypes) {
     OpCase c;
     c.op = "Cast";
     c.name = "to_" + std::string(dtype_name(target));
     c.inputs = {{.shape = {3, 39}, .low = 0, .high = 60}};
-    c.dtypes.assign(std::begin(kAll), std::end(kAll));
+    c.dtypes.assign(std::begin(kCastTypes), std::end(kCastTypes));
     c.attrs = to(target);
     c.tolerance = 1e-6;
     c.reference = each([target](Complex x) -> Complex {
@@ -45,7 +45,7 @@ OpCase corner(const char* name, DType from, DType target, std::vector<double> x,
 }
 
 // What TensorFlow gives on x86 outside the target's range.
-void add_corners(CaseList& cases) {
+void add_cast_corners(CaseList& cases) {
   const std::vector<double> x = {-1.5, 1.5, 255.7, 256.3, 3e9, -3e9, 1e20, kNan, kInf};
   const double low32 = -2147483648.0, low64 = -9223372036854775808.0;
   const auto f32 = DType::kFloat32, f64 = DType::kFloat64;
@@ -128,7 +128,7 @@ void add_complex_parts(CaseList& cases) {
 
 void add_elementwise_cast_cases(CaseList& cases) {
   add_every_pair(cases);
-  add_corners(cases);
+  add_cast_corners(cases);
   add_bitcasts(cases);
   add_complex_parts(cases);
 }

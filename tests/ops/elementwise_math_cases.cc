@@ -21,7 +21,7 @@ void add_function(CaseList& cases, const char* op, double low, double high, Real
 
 double half_to_even(double x) { return std::nearbyint(x); }
 
-void add_arithmetic(CaseList& cases) {
+void add_unary_arithmetic(CaseList& cases) {
   std::vector<DType> with_ints = kFloatTypes;
   with_ints.insert(with_ints.end(), kSignedTypes.begin(), kSignedTypes.end());
   cases.push_back(unary_case("Neg", -9, 9, [](double x) { return -x; }, with_ints));
@@ -198,7 +198,7 @@ void add_gradients(CaseList& cases) {
 }  // namespace
 
 void add_elementwise_math_cases(CaseList& cases) {
-  add_arithmetic(cases);
+  add_unary_arithmetic(cases);
   add_exponentials(cases);
   add_trigonometry(cases);
   add_rounding(cases);

@@ -5,14 +5,11 @@
 #include <fmt/format.h>
 
 #include "op/fused_program.h"
-#include "ops/case.h"
+#include "ops/case_parts.h"
 
 namespace tandem::testing {
 
 namespace {
-
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
 
 // Every {} of the text becomes the dtype's name.
 std::function<Attrs(DType)> program(std::string text, int64_t groups = 1) {
@@ -25,16 +22,9 @@ std::function<Attrs(DType)> program(std::string text, int64_t groups = 1) {
   };
 }
 
-Ref like(const Shape& shape) {
-  Ref r;
-  r.shape = shape;
-  r.values.resize(static_cast<size_t>(shape.num_elements()));
-  return r;
-}
-
 // relu(x * scale + bias) and where it is positive; x [rows, columns], bias [columns].
 std::vector<Ref> affine(const std::vector<Ref>& in, DType) {
-  Ref y = like(in[0].shape), positive = like(in[0].shape);
+  Ref y = zeros_of(in[0].shape), positive = zeros_of(in[0].shape);
   const size_t columns = in[2].values.size();
   for (size_t i = 0; i < y.values.size(); ++i) {
     const double v = in[0].re(i) * in[1].re(0) + in[2].re(i % columns);
@@ -45,8 +35,9 @@ std::vector<Ref> affine(const std::vector<Ref>& in, DType) {
 }
 
 // Softmax of the rows of x, the logarithm of the sum, and the sum of all results.
-std::vector<Ref> softmax(const std::vector<Ref>& in, DType) {
-  Ref y = like(in[0].shape), lse = like({in[0].shape[0], 1}), total = like({});
+std::vector<Ref> softmax_and_sums(const std::vector<Ref>& in, DType) {
+  Ref y = zeros_of(in[0].shape), lse = zeros_of({in[0].shape[0], 1}),
+      total = zeros_of({});
   const auto columns = static_cast<size_t>(in[0].shape[1]);
   for (size_t r = 0; r < lse.values.size(); ++r) {
     double sum = 0;
@@ -64,7 +55,7 @@ std::vector<Ref> softmax(const std::vector<Ref>& in, DType) {
 std::vector<Ref> products(const std::vector<Ref>& in, DType) {
   std::vector<Ref> out;
   for (size_t g = 0; g < in.size(); g += 2) {
-    Ref y = like(in[g].shape), sums = like({in[g].shape[1]});
+    Ref y = zeros_of(in[g].shape), sums = zeros_of({in[g].shape[1]});
     const auto columns = sums.values.size();
     for (size_t i = 0; i < y.values.size(); ++i) {
       y.values[i] = in[g].values[i] * in[g + 1].values[i % in[g + 1].values.size()];
@@ -98,7 +89,7 @@ void add_fused_cases(CaseList& cases) {
          .inputs = {{.shape = {9, columns}}},
          .dtypes =
              columns == 7 ? kFloatTypes : std::vector{DType::kFloat32, DType::kFloat64},
-         .reference = softmax,
+         .reference = softmax_and_sums,
          .tolerance = 2e-5,
          .attrs_for =
              program("in {} rows 1; 1=row Max(0):{}; 2=Sub(0,1):{}; 3=Exp(2):{}; 4=row "

@@ -65,7 +65,7 @@ void note(const std::string& text) {
   g_progress->text[n] = 0;
 }
 
-int64_t pick(Random& random, std::initializer_list<int64_t> list) {
+int64_t one_of(Random& random, std::initializer_list<int64_t> list) {
   return list.begin()[random() % list.size()];
 }
 bool chance(Random& random, int percent) {
@@ -73,35 +73,35 @@ bool chance(Random& random, int percent) {
 }
 
 int64_t hostile_int(Random& random) {
-  return pick(random, {-1,
-                       -1,
-                       0,
-                       0,
-                       1,
-                       2,
-                       3,
-                       4,
-                       5,
-                       7,
-                       13,
-                       33,
-                       64,
-                       1000,
-                       -2,
-                       -3,
-                       -7,
-                       INT32_MAX,
-                       INT32_MIN,
-                       int64_t{INT32_MAX} + 1,
-                       int64_t{INT32_MIN} - 1,
-                       int64_t{1} << 32,
-                       (int64_t{1} << 32) + 3,
-                       int64_t{1} << 40,
-                       int64_t{1} << 62,
-                       INT64_MAX,
-                       INT64_MIN,
-                       INT64_MIN + 1,
-                       20000});
+  return one_of(random, {-1,
+                         -1,
+                         0,
+                         0,
+                         1,
+                         2,
+                         3,
+                         4,
+                         5,
+                         7,
+                         13,
+                         33,
+                         64,
+                         1000,
+                         -2,
+                         -3,
+                         -7,
+                         INT32_MAX,
+                         INT32_MIN,
+                         int64_t{INT32_MAX} + 1,
+                         int64_t{INT32_MIN} - 1,
+                         int64_t{1} << 32,
+                         (int64_t{1} << 32) + 3,
+                         int64_t{1} << 40,
+                         int64_t{1} << 62,
+                         INT64_MAX,
+                         INT64_MIN,
+                         INT64_MIN + 1,
+                         20000});
 }
 double hostile_float(Random& random) {
   constexpr double kList[] = {0.0,   -0.0, 1,     -1,    0.5,    2,      -2,
@@ -146,7 +146,7 @@ std::string hostile_string(Random& random) {
 }
 
 int64_t small_dim(Random& random) {
-  return pick(random, {0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 8});
+  return one_of(random, {0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 8});
 }
 
 // Shapes with at most a few thousand elements; some have none and huge dimensions.
@@ -157,9 +157,9 @@ Shape hostile_shape(Random& random) {
   if (rank > 0 && chance(random, 20)) {
     for (int i = 0; i < rank; ++i) {
       if (chance(random, 40)) {
-        s.set(i, pick(random, {INT32_MAX, int64_t{1} << 31, int64_t{1} << 32,
-                               (int64_t{1} << 32) + 1, int64_t{1} << 40, int64_t{1} << 62,
-                               INT64_MAX}));
+        s.set(i, one_of(random, {INT32_MAX, int64_t{1} << 31, int64_t{1} << 32,
+                                 (int64_t{1} << 32) + 1, int64_t{1} << 40,
+                                 int64_t{1} << 62, INT64_MAX}));
       }
     }
     s.set(static_cast<int>(random() % static_cast<size_t>(rank)), 0);
@@ -187,7 +187,7 @@ Shape changed_shape(const Shape& from, Random& random) {
       s.erase(at);
       break;
     default:
-      if (s.rank() < kMaxRank) s.insert(at, pick(random, {0, 1, 2}));
+      if (s.rank() < kMaxRank) s.insert(at, one_of(random, {0, 1, 2}));
       break;
   }
   int64_t elements = 0;
@@ -647,7 +647,7 @@ std::vector<Tensor> gradients_in_trace(const Call& call,
   for (const Tensor& out : outputs) {
     if (out.defined() && is_floating(out.dtype())) targets.push_back(out);
   }
-  const std::vector<Source> by(sources.begin(), sources.end());
+  const std::vector<tandem::Source> by(sources.begin(), sources.end());
   for (const Gradient& g :
        tape.gradient(targets, by, {.unconnected = Unconnected::kZero})) {
     results.push_back(g.dense());
@@ -701,8 +701,8 @@ void infer_huge(const Call& call, Random& random) {
       for (int i = 0; i < info.shape.rank(); ++i) {
         if (chance(random, 50)) {
           info.shape.set(
-              i, pick(random, {-1, 0, INT32_MAX, int64_t{1} << 32, int64_t{1} << 40,
-                               int64_t{1} << 62, INT64_MAX}));
+              i, one_of(random, {-1, 0, INT32_MAX, int64_t{1} << 32, int64_t{1} << 40,
+                                 int64_t{1} << 62, INT64_MAX}));
         }
       }
       if (chance(random, 10)) info.shape = Shape::unknown();

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/case.h"
+#include "ops/case_parts.h"
 #include "ops/values.h"
 #include "tandem/ops/image.h"
 #include "tandem/ops/nn_image.h"
@@ -15,17 +15,7 @@ namespace {
 
 const std::vector<DType> kFloat = {DType::kFloat32};
 
-template <class A>
-Attrs attrs(const A& a) {
-  return Attrs(attrs_ref(a));
-}
-Ref zeros_of(const Shape& shape) {
-  Ref r;
-  r.shape = shape;
-  r.values.resize(static_cast<size_t>(shape.num_elements()));
-  return r;
-}
-In pair(double a, double b, DType dtype) {
+In two_numbers(double a, double b, DType dtype) {
   return {.shape = {2}, .fixed = {a, b}, .dtype = dtype};
 }
 
@@ -156,13 +146,13 @@ double area(int64_t i, int64_t k, int64_t in, int64_t out) {
 void add_filter(CaseList& cases, const char* kernel, double (*filter)(double),
                 bool antialias) {
   const Scaling s{6, 7, 4, 9, filtered(filter, antialias)};
-  const Attrs a = attrs(image::ScaleAttrs{kernel, antialias});
-  const In scale = pair(4 / 6.0, 9 / 7.0, DType::kFloat32),
-           move = pair(0, 0, DType::kFloat32);
+  const Attrs a = owned(image::ScaleAttrs{kernel, antialias});
+  const In scale = two_numbers(4 / 6.0, 9 / 7.0, DType::kFloat32),
+           move = two_numbers(0, 0, DType::kFloat32);
   cases.push_back({.op = "ScaleAndTranslate",
                    .name = kernel,
                    .inputs = {{.shape = s.image(), .low = 0, .high = 9},
-                              pair(4, 9, DType::kInt32),
+                              two_numbers(4, 9, DType::kInt32),
                               scale,
                               move},
                    .attrs = a,
@@ -184,15 +174,15 @@ void add_filter(CaseList& cases, const char* kernel, double (*filter)(double),
 void add_resizes(CaseList& cases) {
   // Sizes at which TensorFlow's table of weights has the very distances.
   const Scaling s{6, 8, 3, 16, filtered(keys, false)};
-  const Attrs a = attrs(nn::ResizeAttrs{.half_pixel_centers = true});
-  cases.push_back(
-      {.op = "ResizeBicubic",
-       .inputs = {{.shape = s.image(), .low = 0, .high = 9}, pair(3, 16, DType::kInt32)},
-       .attrs = a,
-       .dtypes = {DType::kFloat32, DType::kUInt8, DType::kBFloat16},
-       .reference = s.forward(),
-       .tolerance = 1e-4,
-       .check_gradient = false});
+  const Attrs a = owned(nn::ResizeAttrs{.half_pixel_centers = true});
+  cases.push_back({.op = "ResizeBicubic",
+                   .inputs = {{.shape = s.image(), .low = 0, .high = 9},
+                              two_numbers(3, 16, DType::kInt32)},
+                   .attrs = a,
+                   .dtypes = {DType::kFloat32, DType::kUInt8, DType::kBFloat16},
+                   .reference = s.forward(),
+                   .tolerance = 1e-4,
+                   .check_gradient = false});
   cases.push_back({.op = "ResizeBicubicGrad",
                    .inputs = {{.shape = s.result()}, {.shape = s.image()}},
                    .attrs = a,
@@ -201,13 +191,13 @@ void add_resizes(CaseList& cases) {
                    .tolerance = 1e-4,
                    .check_gradient = false});
   const Scaling t{6, 7, 4, 9, area};
-  cases.push_back(
-      {.op = "ResizeArea",
-       .inputs = {{.shape = t.image(), .low = 0, .high = 9}, pair(4, 9, DType::kInt32)},
-       .dtypes = {DType::kFloat32, DType::kInt16, DType::kFloat16},
-       .reference = t.forward(),
-       .tolerance = 1e-4,
-       .check_gradient = false});
+  cases.push_back({.op = "ResizeArea",
+                   .inputs = {{.shape = t.image(), .low = 0, .high = 9},
+                              two_numbers(4, 9, DType::kInt32)},
+                   .dtypes = {DType::kFloat32, DType::kInt16, DType::kFloat16},
+                   .reference = t.forward(),
+                   .tolerance = 1e-4,
+                   .check_gradient = false});
 }
 
 // ---- Boxes
@@ -272,8 +262,8 @@ void add_boxes(CaseList& cases) {
                    .fixed = {0.1, 0.2, 0.7, 0.9, 0.5, -0.25, 0.8, 0.6},
                    .dtype = DType::kFloat32},
                   {.shape = {2}, .fixed = {1, 0}, .dtype = DType::kInt32},
-                  pair(3, 4, DType::kInt32)},
-       .attrs = attrs(image::CropAndResizeAttrs{.extrapolation_value = 5}),
+                  two_numbers(3, 4, DType::kInt32)},
+       .attrs = owned(image::CropAndResizeAttrs{.extrapolation_value = 5}),
        .dtypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
                   DType::kUInt8, DType::kInt64},
        .reference = [](const std::vector<Ref>& in, DType) { return crop_reference(in); },

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <complex>
 
-#include "ops/case.h"
+#include "ops/case_parts.h"
 #include "tandem/ops/image.h"
 #include "tandem/ops/image_sample.h"
 
@@ -15,7 +15,8 @@ namespace tandem::testing {
 
 namespace {
 
-constexpr int64_t kHeight = 5, kWidth = 6, kChannels = 2, kRows = 3, kColumns = 4;
+constexpr int64_t kImageHeight = 5, kImageWidth = 6, kImageChannels = 2, kRows = 3,
+                  kColumns = 4;
 
 struct Corner {
   int64_t y, x;
@@ -24,10 +25,11 @@ struct Corner {
 
 // The four pixels that an output pixel is made of; none outside of the image.
 std::vector<Corner> corners(const double* box, int64_t i, int64_t j) {
-  const double y = (box[0] + (box[2] - box[0]) * double(i) / (kRows - 1)) * (kHeight - 1);
+  const double y =
+      (box[0] + (box[2] - box[0]) * double(i) / (kRows - 1)) * (kImageHeight - 1);
   const double x =
-      (box[1] + (box[3] - box[1]) * double(j) / (kColumns - 1)) * (kWidth - 1);
-  if (y < 0 || y > kHeight - 1 || x < 0 || x > kWidth - 1) return {};
+      (box[1] + (box[3] - box[1]) * double(j) / (kColumns - 1)) * (kImageWidth - 1);
+  if (y < 0 || y > kImageHeight - 1 || x < 0 || x > kImageWidth - 1) return {};
   const double y0 = std::floor(y), x0 = std::floor(x), wy = y - y0, wx = x - x0;
   std::vector<Corner> found;
   for (int k = 0; k < 4; ++k) {
@@ -50,7 +52,7 @@ void each_output(const Ref& boxes, const Ref& images, const Visit& visit) {
     for (int64_t i = 0; i < kRows; ++i) {
       for (int64_t j = 0; j < kColumns; ++j) {
         const std::vector<Corner> around = corners(box, i, j);
-        for (int64_t c = 0; c < kChannels; ++c, ++at)
+        for (int64_t c = 0; c < kImageChannels; ++c, ++at)
           visit(b, image, at, c, i, j, around);
       }
     }
@@ -58,17 +60,12 @@ void each_output(const Ref& boxes, const Ref& images, const Visit& visit) {
 }
 
 size_t pixel(int64_t image, int64_t y, int64_t x, int64_t c) {
-  return static_cast<size_t>(((image * kHeight + y) * kWidth + x) * kChannels + c);
-}
-Ref zeros_of(const Shape& shape) {
-  Ref r;
-  r.shape = shape;
-  r.values.resize(static_cast<size_t>(shape.num_elements()));
-  return r;
+  return static_cast<size_t>(
+      ((image * kImageHeight + y) * kImageWidth + x) * kImageChannels + c);
 }
 
 std::vector<Ref> image_gradient(const std::vector<Ref>& in, DType) {
-  Ref out = zeros_of({2, kHeight, kWidth, kChannels});
+  Ref out = zeros_of({2, kImageHeight, kImageWidth, kImageChannels});
   each_output(in[1], in[2],
               [&](int64_t, int64_t image, size_t at, int64_t c, int64_t, int64_t,
                   const std::vector<Corner>& around) {
@@ -93,18 +90,17 @@ std::vector<Ref> boxes_gradient(const std::vector<Ref>& in, DType) {
                 const double down = double(i) / (kRows - 1),
                              across = double(j) / (kColumns - 1), g = in[0].re(at);
                 const auto first = static_cast<size_t>(4 * b);
-                out.re(first) += g * dy * (1 - down) * (kHeight - 1);
-                out.re(first + 2) += g * dy * down * (kHeight - 1);
-                out.re(first + 1) += g * dx * (1 - across) * (kWidth - 1);
-                out.re(first + 3) += g * dx * across * (kWidth - 1);
+                out.re(first) += g * dy * (1 - down) * (kImageHeight - 1);
+                out.re(first + 2) += g * dy * down * (kImageHeight - 1);
+                out.re(first + 1) += g * dx * (1 - across) * (kImageWidth - 1);
+                out.re(first + 3) += g * dx * across * (kImageWidth - 1);
               });
   return {out};
 }
 
 // The definition of hue, saturation and value, of complex numbers: an imaginary part that
 // is very small comes out multiplied by the derivative.
-using Complex = std::complex<double>;
-void to_hsv(const Complex* in, Complex* out) {
+void to_complex_hsv(const Complex* in, Complex* out) {
   const auto less = [](const Complex& a, const Complex& b) {
     return a.real() < b.real();
   };
@@ -126,7 +122,7 @@ std::vector<Ref> colour_gradient(const std::vector<Ref>& in, DType) {
       Complex at[3], hsv[3];
       for (size_t c = 0; c < 3; ++c) at[c] = in[0].re(p + c);
       at[k] += Complex(0, kStep);
-      to_hsv(at, hsv);
+      to_complex_hsv(at, hsv);
       for (size_t c = 0; c < 3; ++c) {
         out.re(p + k) += in[1].re(p + c) * hsv[c].imag() / kStep;
       }
@@ -143,24 +139,26 @@ void add_image_gradient_cases(CaseList& cases) {
                  .fixed = {0.1, 0.22, 0.7, 0.9, 0.55, -0.25, 0.8, 0.63},
                  .dtype = DType::kFloat32};
   const In images{.shape = {2}, .fixed = {1, 0}, .dtype = DType::kInt32};
-  const In grads{.shape = {2, kRows, kColumns, kChannels}};
+  const In grads{.shape = {2, kRows, kColumns, kImageChannels}};
   const std::vector<DType> single = {DType::kFloat32};
   cases.push_back({.op = "CropAndResizeGradImage",
                    .inputs = {grads,
                               boxes,
                               images,
                               {.shape = {4},
-                               .fixed = {2, kHeight, kWidth, kChannels},
+                               .fixed = {2, kImageHeight, kImageWidth, kImageChannels},
                                .dtype = DType::kInt32}},
                    .dtypes = single,
                    .reference = image_gradient,
                    .tolerance = 1e-4});
-  cases.push_back(
-      {.op = "CropAndResizeGradBoxes",
-       .inputs = {grads, {.shape = {2, kHeight, kWidth, kChannels}}, boxes, images},
-       .dtypes = single,
-       .reference = boxes_gradient,
-       .tolerance = 1e-3});
+  cases.push_back({.op = "CropAndResizeGradBoxes",
+                   .inputs = {grads,
+                              {.shape = {2, kImageHeight, kImageWidth, kImageChannels}},
+                              boxes,
+                              images},
+                   .dtypes = single,
+                   .reference = boxes_gradient,
+                   .tolerance = 1e-3});
   cases.push_back(
       {.op = "RGBToHSVGrad",
        .inputs = {{.shape = {4, 3},

@@ -1,13 +1,19 @@
 // Coordinates for naive references of indexing and sorting.
 #pragma once
 
+#include <complex>
+#include <functional>
 #include <vector>
 
-#include "ops/case.h"
+#include "ops/case_parts.h"
 
 namespace tandem::testing {
 
 using Coordinates = std::vector<int64_t>;
+
+/// What is there and an update, to what is there then.
+using Combine =
+    std::function<std::complex<double>(std::complex<double>, std::complex<double>)>;
 
 inline Coordinates coordinates(const Shape& shape, int64_t flat) {
   Coordinates at(static_cast<size_t>(shape.rank()));
@@ -24,12 +30,6 @@ inline size_t flat(const Shape& shape, const Coordinates& at) {
   return static_cast<size_t>(i);
 }
 
-inline Ref zeros_of(const Shape& shape) {
-  return {shape,
-          std::vector<std::complex<double>>(static_cast<size_t>(shape.num_elements())),
-          {}};
-}
-
 inline int64_t int_at(const Ref& r, size_t i) { return static_cast<int64_t>(r.re(i)); }
 
 /// Integers from 0 to below `high`.
@@ -42,11 +42,6 @@ inline In ints_in(std::vector<double> values, DType dtype = DType::kInt32) {
 }
 inline In scalar_in(double value, DType dtype = DType::kInt32) {
   return {.shape = {}, .fixed = {value}, .dtype = dtype};
-}
-
-template <class A>
-Attrs owned(const A& attrs) {
-  return Attrs(attrs_ref(attrs));
 }
 
 }  // namespace tandem::testing

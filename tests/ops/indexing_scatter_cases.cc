@@ -10,15 +10,14 @@ namespace tandem::testing {
 
 namespace {
 
-using Combine =
-    std::function<std::complex<double>(std::complex<double>, std::complex<double>)>;
-
-std::complex<double> add(std::complex<double> a, std::complex<double> b) { return a + b; }
-std::complex<double> replace(std::complex<double>, std::complex<double> b) { return b; }
-std::complex<double> lower(std::complex<double> a, std::complex<double> b) {
+std::complex<double> sum_of(std::complex<double> a, std::complex<double> b) {
+  return a + b;
+}
+std::complex<double> second_of(std::complex<double>, std::complex<double> b) { return b; }
+std::complex<double> lower_of(std::complex<double> a, std::complex<double> b) {
   return std::min(a.real(), b.real());
 }
-std::complex<double> higher(std::complex<double> a, std::complex<double> b) {
+std::complex<double> higher_of(std::complex<double> a, std::complex<double> b) {
   return std::max(a.real(), b.real());
 }
 
@@ -47,19 +46,19 @@ Ref scatter(Ref out, const Ref& indices, const Ref& updates, int batch,
 OpCase scatter_nd_case(std::string name, Shape shape, Shape indices, Shape updates,
                        double high, int64_t batch = 0) {
   std::vector<double> dims(shape.begin(), shape.end());
-  return {
-      .op = "ScatterNd",
-      .name = std::move(name),
-      .inputs = {index_in(indices, high, DType::kInt64),
-                 {.shape = updates},
-                 ints_in(dims)},
-      .attrs = owned(BatchDimsAttrs{batch}),
-      .dtypes = {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64,
-                 DType::kBool, DType::kComplex64},
-      .reference = [shape, batch](const std::vector<Ref>& in,
-                                  DType t) -> std::vector<Ref> {
-        return {scatter(zeros_of(shape), in[0], in[1], static_cast<int>(batch), add, t)};
-      }};
+  return {.op = "ScatterNd",
+          .name = std::move(name),
+          .inputs = {index_in(indices, high, DType::kInt64),
+                     {.shape = updates},
+                     ints_in(dims)},
+          .attrs = owned(BatchDimsAttrs{batch}),
+          .dtypes = {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kInt64,
+                     DType::kBool, DType::kComplex64},
+          .reference = [shape, batch](const std::vector<Ref>& in,
+                                      DType t) -> std::vector<Ref> {
+            return {scatter(zeros_of(shape), in[0], in[1], static_cast<int>(batch),
+                            sum_of, t)};
+          }};
 }
 
 void add_tensor_scatter_cases(CaseList& cases, const char* op, const Combine& combine,
@@ -109,13 +108,13 @@ void add_scatter_cases(CaseList& cases) {
                                     DType::kUInt8,   DType::kInt64,   DType::kFloat16};
   std::vector<DType> numbers = reals;
   numbers.push_back(DType::kComplex128);
-  add_tensor_scatter_cases(cases, "TensorScatterUpdate", replace, numbers, false);
-  add_tensor_scatter_cases(cases, "TensorScatterAdd", add, numbers, true);
+  add_tensor_scatter_cases(cases, "TensorScatterUpdate", second_of, numbers, false);
+  add_tensor_scatter_cases(cases, "TensorScatterAdd", sum_of, numbers, true);
   add_tensor_scatter_cases(
       cases, "TensorScatterSub", [](auto a, auto b) { return a - b; },
       {DType::kFloat32, DType::kFloat64, DType::kInt32, DType::kComplex64}, true);
-  add_tensor_scatter_cases(cases, "TensorScatterMin", lower, reals, false);
-  add_tensor_scatter_cases(cases, "TensorScatterMax", higher, reals, false);
+  add_tensor_scatter_cases(cases, "TensorScatterMin", lower_of, reals, false);
+  add_tensor_scatter_cases(cases, "TensorScatterMax", higher_of, reals, false);
   cases.push_back({.op = "TensorScatterUpdate",
                    .name = "strings",
                    .inputs = {{.shape = {3}, .strings = {"a", "b", "c"}},

@@ -51,13 +51,6 @@ const Complex* matrix(const Ref& r, int64_t i) {
   return r.values.data() + i * r.shape.dim(-1) * r.shape.dim(-2);
 }
 
-Ref zeros_ref(const Shape& shape) {
-  Ref r;
-  r.shape = shape;
-  r.values.resize(static_cast<size_t>(shape.num_elements()));
-  return r;
-}
-
 // PA = LU in place with partial pivoting; returns the row order and the number of
 // exchanges.
 std::vector<int64_t> eliminate(std::vector<Complex>& a, int64_t n, int* exchanges) {
@@ -119,7 +112,7 @@ Reference matmul_reference(MatMulAttrs m) {
     Shape shape = broadcast_batch(a.shape, b.shape);
     shape.push_back(rows);
     shape.push_back(columns);
-    Ref c = zeros_ref(shape);
+    Ref c = zeros_of(shape);
     for (int64_t x = 0; x < batch_of(shape); ++x) {
       const Complex* pa = matrix(a, broadcast_matrix(a.shape, shape, x));
       const Complex* pb = matrix(b, broadcast_matrix(b.shape, shape, x));
@@ -141,12 +134,12 @@ Reference matmul_reference(MatMulAttrs m) {
 namespace {
 
 const std::vector<DType> kFew = {DType::kFloat32, DType::kFloat64};
-const std::vector<DType> kAll = {DType::kFloat32,  DType::kFloat64,   DType::kFloat16,
-                                 DType::kBFloat16, DType::kComplex64, DType::kComplex128,
-                                 DType::kInt32,    DType::kInt64};
+const std::vector<DType> kProductTypes = {
+    DType::kFloat32,   DType::kFloat64,    DType::kFloat16, DType::kBFloat16,
+    DType::kComplex64, DType::kComplex128, DType::kInt32,   DType::kInt64};
 
-OpCase product(const char* name, Shape a, Shape b, MatMulAttrs m = {},
-               std::vector<DType> dtypes = kFew) {
+OpCase product_case(const char* name, Shape a, Shape b, MatMulAttrs m = {},
+                    std::vector<DType> dtypes = kFew) {
   return {.op = "MatMul",
           .name = name,
           .inputs = {{.shape = a}, {.shape = b}},
@@ -156,49 +149,57 @@ OpCase product(const char* name, Shape a, Shape b, MatMulAttrs m = {},
           .tolerance = 1e-4};
 }
 
-void add_products(CaseList& cases) {
-  cases.push_back(product("plain", {5, 7}, {7, 9}, {}, kAll));
-  cases.push_back(product("transpose_a", {7, 5}, {7, 9}, {.transpose_a = true}, kAll));
-  cases.push_back(product("transpose_b", {5, 7}, {9, 7}, {.transpose_b = true}, kAll));
+void add_matrix_products(CaseList& cases) {
+  cases.push_back(product_case("plain", {5, 7}, {7, 9}, {}, kProductTypes));
   cases.push_back(
-      product("both", {7, 5}, {9, 7}, {.transpose_a = true, .transpose_b = true}, kAll));
-  cases.push_back(product("adjoint_a", {7, 5}, {7, 9}, {.adjoint_a = true}, kAll));
-  cases.push_back(product("adjoint_b", {5, 7}, {9, 7}, {.adjoint_b = true}, kAll));
-  cases.push_back(product("adjoint_transpose", {7, 5}, {9, 7},
-                          {.transpose_b = true, .adjoint_a = true}, kAll));
-  cases.push_back(product("tiny", {2, 3}, {3, 2}, {}, kAll));
-  cases.push_back(product("batch", {4, 3, 5}, {4, 5, 6}, {}, kAll));
-  cases.push_back(product("batch_turned", {2, 2, 5, 9}, {2, 2, 6, 5},
-                          {.transpose_a = true, .transpose_b = true}, kAll));
-  cases.push_back(product("broadcast_b", {3, 2, 4, 5}, {5, 6}, {}, kAll));
-  cases.push_back(product("broadcast_a", {5, 4}, {3, 5, 6}, {.transpose_a = true}, kAll));
-  cases.push_back(product("broadcast_both", {3, 1, 4, 9}, {1, 2, 9, 5}, {}, kAll));
-  cases.push_back(product("broadcast_ranks", {2, 1, 3, 4, 9}, {5, 1, 9, 5}));
-  cases.push_back(product("broadcast_turned", {2, 3, 5, 4}, {6, 5},
-                          {.transpose_a = true, .transpose_b = true}));
+      product_case("transpose_a", {7, 5}, {7, 9}, {.transpose_a = true}, kProductTypes));
+  cases.push_back(
+      product_case("transpose_b", {5, 7}, {9, 7}, {.transpose_b = true}, kProductTypes));
+  cases.push_back(product_case(
+      "both", {7, 5}, {9, 7}, {.transpose_a = true, .transpose_b = true}, kProductTypes));
+  cases.push_back(
+      product_case("adjoint_a", {7, 5}, {7, 9}, {.adjoint_a = true}, kProductTypes));
+  cases.push_back(
+      product_case("adjoint_b", {5, 7}, {9, 7}, {.adjoint_b = true}, kProductTypes));
+  cases.push_back(product_case("adjoint_transpose", {7, 5}, {9, 7},
+                               {.transpose_b = true, .adjoint_a = true}, kProductTypes));
+  cases.push_back(product_case("tiny", {2, 3}, {3, 2}, {}, kProductTypes));
+  cases.push_back(product_case("batch", {4, 3, 5}, {4, 5, 6}, {}, kProductTypes));
+  cases.push_back(product_case("batch_turned", {2, 2, 5, 9}, {2, 2, 6, 5},
+                               {.transpose_a = true, .transpose_b = true},
+                               kProductTypes));
+  cases.push_back(product_case("broadcast_b", {3, 2, 4, 5}, {5, 6}, {}, kProductTypes));
+  cases.push_back(product_case("broadcast_a", {5, 4}, {3, 5, 6}, {.transpose_a = true},
+                               kProductTypes));
+  cases.push_back(
+      product_case("broadcast_both", {3, 1, 4, 9}, {1, 2, 9, 5}, {}, kProductTypes));
+  cases.push_back(product_case("broadcast_ranks", {2, 1, 3, 4, 9}, {5, 1, 9, 5}));
+  cases.push_back(product_case("broadcast_turned", {2, 3, 5, 4}, {6, 5},
+                               {.transpose_a = true, .transpose_b = true}));
   const std::vector<DType> with_integers = {DType::kFloat32, DType::kFloat64,
                                             DType::kInt32, DType::kInt64};
-  cases.push_back(product("row", {1, 130}, {130, 33}, {}, with_integers));
-  cases.push_back(product("row_turned", {1, 130}, {33, 130}, {.transpose_b = true}));
-  cases.push_back(product("column", {33, 130}, {130, 1}, {}, with_integers));
-  cases.push_back(product("long_column", {5, 1030}, {1030, 2}, {}, with_integers));
-  cases.push_back(product("column_turned", {130, 33}, {130, 1}, {.transpose_a = true},
-                          with_integers));
-  cases.push_back(product("column_strided", {130, 33}, {1, 130},
-                          {.transpose_a = true, .transpose_b = true}, with_integers));
+  cases.push_back(product_case("row", {1, 130}, {130, 33}, {}, with_integers));
+  cases.push_back(product_case("row_turned", {1, 130}, {33, 130}, {.transpose_b = true}));
+  cases.push_back(product_case("column", {33, 130}, {130, 1}, {}, with_integers));
+  cases.push_back(product_case("long_column", {5, 1030}, {1030, 2}, {}, with_integers));
+  cases.push_back(product_case("column_turned", {130, 33}, {130, 1},
+                               {.transpose_a = true}, with_integers));
+  cases.push_back(product_case("column_strided", {130, 33}, {1, 130},
+                               {.transpose_a = true, .transpose_b = true},
+                               with_integers));
   for (const bool turned : {false, true}) {
-    OpCase c = turned ? product("many_tiles_turned", {2, 33, 70}, {2, 130, 33},
-                                {.transpose_a = true, .transpose_b = true})
-                      : product("many_tiles", {2, 70, 33}, {3, 1, 33, 130});
+    OpCase c = turned ? product_case("many_tiles_turned", {2, 33, 70}, {2, 130, 33},
+                                     {.transpose_a = true, .transpose_b = true})
+                      : product_case("many_tiles", {2, 70, 33}, {3, 1, 33, 130});
     c.dtypes = {DType::kInt32, DType::kInt64};
     c.check_gradient = false;
     cases.push_back(std::move(c));
   }
-  cases.push_back(product("no_inner", {3, 0}, {0, 4}, {}, kAll));
-  cases.push_back(product("no_rows", {0, 3}, {3, 4}));
-  cases.push_back(product("no_batch", {0, 2, 3}, {3, 4}));
+  cases.push_back(product_case("no_inner", {3, 0}, {0, 4}, {}, kProductTypes));
+  cases.push_back(product_case("no_rows", {0, 3}, {3, 4}));
+  cases.push_back(product_case("no_batch", {0, 2, 3}, {3, 4}));
   // Larger than one block, not a multiple of any; cut over threads.
-  OpCase large = product("large", {131, 147}, {147, 139}, {}, kAll);
+  OpCase large = product_case("large", {131, 147}, {147, 139}, {}, kProductTypes);
   large.inputs[0].low = large.inputs[1].low = -1;
   large.inputs[0].high = large.inputs[1].high = 1;
   large.check_gradient = false;
@@ -217,7 +218,7 @@ void add_cross(CaseList& cases) {
            .dtypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
                       DType::kInt8, DType::kInt32, DType::kInt64, DType::kInt16}};
   c.reference = [](const std::vector<Ref>& in, DType) {
-    Ref out = zeros_ref(in[0].shape);
+    Ref out = zeros_of(in[0].shape);
     for (size_t i = 0; i < out.values.size(); i += 3) {
       const auto *a = &in[0].values[i], *b = &in[1].values[i];
       for (size_t k = 0; k < 3; ++k) {
@@ -276,7 +277,7 @@ void add_solve(CaseList& cases, const char* name, Shape batch, int64_t n, int64_
   c.dtypes = kMatrixDTypes;
   c.tolerance = 1e-4;
   c.reference = [=](const std::vector<Ref>& in, DType) {
-    Ref x = zeros_ref(in[1].shape);
+    Ref x = zeros_of(in[1].shape);
     for (int64_t i = 0; i < batch_of(in[0].shape); ++i) {
       solve_into(matrix(in[0], i), adjoint, n, matrix(in[1], i), columns, matrix(x, i));
     }
@@ -292,7 +293,7 @@ void add_inverse(CaseList& cases, const char* name, Shape batch, int64_t n,
   c.dtypes = kMatrixDTypes;
   c.tolerance = 1e-4;
   c.reference = [=](const std::vector<Ref>& in, DType) {
-    Ref x = zeros_ref(in[0].shape);
+    Ref x = zeros_of(in[0].shape);
     std::vector<Complex> eye(static_cast<size_t>(n * n));
     for (int64_t i = 0; i < n; ++i) eye[static_cast<size_t>(i * n + i)] = 1;
     for (int64_t i = 0; i < batch_of(in[0].shape); ++i) {
@@ -321,7 +322,7 @@ void add_triangular(CaseList& cases, const char* name, Shape a_batch, Shape b_ba
     Shape shape = broadcast_batch(in[0].shape, in[1].shape);
     shape.push_back(n);
     shape.push_back(columns);
-    Ref x = zeros_ref(shape);
+    Ref x = zeros_of(shape);
     for (int64_t i = 0; i < batch_of(shape); ++i) {
       const Complex* a = matrix(in[0], broadcast_matrix(in[0].shape, shape, i));
       std::vector<Complex> half(a, a + n * n);
@@ -353,7 +354,7 @@ void add_determinants(CaseList& cases, const char* name, Shape batch, int64_t n)
     return det;
   };
   c.reference = [=](const std::vector<Ref>& in, DType) {
-    Ref out = zeros_ref(in[0].shape.slice(0, in[0].shape.rank() - 2));
+    Ref out = zeros_of(in[0].shape.slice(0, in[0].shape.rank() - 2));
     for (int64_t i = 0; i < out.n(); ++i) {
       out.values[static_cast<size_t>(i)] = determinant(in[0], i);
     }
@@ -364,7 +365,7 @@ void add_determinants(CaseList& cases, const char* name, Shape batch, int64_t n)
   c.check_gradient = n < 100;
   c.op = "LogMatrixDeterminant";
   c.reference = [=](const std::vector<Ref>& in, DType) {
-    Ref sign = zeros_ref(in[0].shape.slice(0, in[0].shape.rank() - 2)), logs = sign;
+    Ref sign = zeros_of(in[0].shape.slice(0, in[0].shape.rank() - 2)), logs = sign;
     for (int64_t i = 0; i < sign.n(); ++i) {
       const Complex det = determinant(in[0], i);
       sign.values[static_cast<size_t>(i)] = det / std::abs(det);
@@ -378,7 +379,7 @@ void add_determinants(CaseList& cases, const char* name, Shape batch, int64_t n)
 }  // namespace
 
 void add_linalg_cases(CaseList& cases) {
-  add_products(cases);
+  add_matrix_products(cases);
   add_cross(cases);
   add_solve(cases, "plain", {}, 5, 3, false);
   add_solve(cases, "adjoint", {2, 3}, 4, 2, true);

@@ -1,12 +1,10 @@
 // What the case files of linear algebra share.
 #pragma once
 
-#include "ops/case.h"
+#include "ops/case_parts.h"
 #include "tandem/ops/linalg.h"
 
 namespace tandem::testing {
-
-using Complex = std::complex<double>;
 
 inline const std::vector<DType> kMatrixDTypes = {DType::kFloat32, DType::kFloat64,
                                                  DType::kComplex64, DType::kComplex128};
@@ -15,11 +13,10 @@ inline const std::vector<DType> kMatrixDTypes = {DType::kFloat32, DType::kFloat6
 std::vector<double> matrices(int64_t batch, int64_t rows, int64_t columns,
                              double diagonal);
 In matrix_input(Shape batch, int64_t rows, int64_t columns, double diagonal);
-/// Number of matrices in a shape; matrix i of a Ref; a Ref of zeros.
+/// Number of matrices in a shape; matrix i of a Ref.
 int64_t batch_of(const Shape& s);
 Complex* matrix(Ref& r, int64_t i);
 const Complex* matrix(const Ref& r, int64_t i);
-Ref zeros_ref(const Shape& shape);
 /// LU with partial pivoting in place; returns the order of rows.
 std::vector<int64_t> eliminate(std::vector<Complex>& a, int64_t n, int* exchanges);
 

@@ -114,7 +114,7 @@ void add_cholesky(CaseList& cases, const char* name, Shape batch, int64_t n) {
   // tests/cpu/ops/linalg_test.cc.
   c.check_gradient = false;
   c.reference = [n](const std::vector<Ref>& in, DType) {
-    Ref l = zeros_ref(in[0].shape);
+    Ref l = zeros_of(in[0].shape);
     for (int64_t b = 0; b < batch_of(l.shape); ++b) {
       const Complex* a = matrix(in[0], b);
       Complex* p = matrix(l, b);
@@ -139,7 +139,7 @@ void add_cholesky_grad(CaseList& cases) {
   c.dtypes = kMatrixDTypes;
   c.tolerance = 1e-4;
   c.reference = [](const std::vector<Ref>& in, DType) {
-    Ref out = zeros_ref(in[0].shape);
+    Ref out = zeros_of(in[0].shape);
     for (int64_t b = 0; b < 2; ++b) {
       Matrix l = matrix_of(in[0], b);
       const Matrix g = matrix_of(in[1], b);
@@ -315,7 +315,7 @@ void add_lu(CaseList& cases, const char* name, Shape batch, int64_t n, DType ind
   c.tolerance = 1e-3;
   c.check_gradient = false;
   c.reference = [n](const std::vector<Ref>& in, DType) {
-    Ref lu = in[0], p = zeros_ref(in[0].shape.slice(0, in[0].shape.rank() - 1));
+    Ref lu = in[0], p = zeros_of(in[0].shape.slice(0, in[0].shape.rank() - 1));
     for (int64_t b = 0; b < batch_of(lu.shape); ++b) {
       std::vector<Complex> a(matrix(lu, b), matrix(lu, b) + n * n);
       int exchanges;

@@ -10,9 +10,6 @@ namespace tandem::testing {
 
 namespace {
 
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
-
 struct Attention {
   int64_t b, t, s, n, m, h, v;  // batch, queries, keys, heads, key heads, sizes
   nn::AttentionAttrs attrs;
@@ -63,7 +60,7 @@ struct Attention {
 };
 
 std::vector<Ref> attention(const Attention& a, const std::vector<Ref>& in) {
-  Ref out = zeros(a.shape(a.t, a.n, a.v)), sums = zeros({a.b, a.n, a.t});
+  Ref out = zeros_of(a.shape(a.t, a.n, a.v)), sums = zeros_of({a.b, a.n, a.t});
   for (int64_t b = 0; b < a.b; ++b) {
     for (int64_t n = 0; n < a.n; ++n) {
       for (int64_t t = 0; t < a.t; ++t) {
@@ -84,8 +81,8 @@ std::vector<Ref> attention(const Attention& a, const std::vector<Ref>& in) {
 // in: query, key, value, mask, bias, output, sums, gradient of the output
 std::vector<Ref> attention_grad(const Attention& a, const std::vector<Ref>& in,
                                 bool bias_grad) {
-  Ref dq = zeros(in[0].shape), dk = zeros(in[1].shape), dv = zeros(in[2].shape);
-  Ref ds = zeros(bias_grad ? Shape{a.b, a.n, a.t, a.s} : Shape{0});
+  Ref dq = zeros_of(in[0].shape), dk = zeros_of(in[1].shape), dv = zeros_of(in[2].shape);
+  Ref ds = zeros_of(bias_grad ? Shape{a.b, a.n, a.t, a.s} : Shape{0});
   for (int64_t b = 0; b < a.b; ++b) {
     for (int64_t n = 0; n < a.n; ++n) {
       const int64_t kv = n / (a.n / a.m);
@@ -144,7 +141,7 @@ void add_attention(CaseList& cases, const std::string& name, const Attention& a,
   std::vector<Ref> refs;
   double value = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    Ref r = inputs[i].absent ? Ref{} : zeros(inputs[i].shape);
+    Ref r = inputs[i].absent ? Ref{} : zeros_of(inputs[i].shape);
     for (size_t e = 0; e < r.values.size(); ++e) {
       value = value > 1.5 ? value - 3.03125 : value + 0.40625;
       r.re(e) =

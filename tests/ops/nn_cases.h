@@ -1,17 +1,10 @@
 // The parts of the nn cases.
 #pragma once
 
-#include "ops/case.h"
+#include "ops/case_parts.h"
 #include "tandem/ops/nn_conv.h"
 
 namespace tandem::testing {
-
-inline Ref zeros(const Shape& shape) {
-  Ref r;
-  r.shape = shape;
-  r.values.resize(static_cast<size_t>(shape.num_elements()));
-  return r;
-}
 
 /// The convolution of inputs 0 and 1.
 Reference conv_reference(const nn::ConvAttrs& attrs, const Shape& input,

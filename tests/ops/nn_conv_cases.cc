@@ -57,7 +57,7 @@ struct Conv {
 
 Reference forward_reference(const Conv& conv) {
   return [conv](const std::vector<Ref>& in, DType) {
-    Ref y = zeros(conv.output());
+    Ref y = zeros_of(conv.output());
     conv.products([&](int64_t i, int64_t f, int64_t o) {
       y.re(static_cast<size_t>(o)) +=
           in[0].re(static_cast<size_t>(i)) * in[1].re(static_cast<size_t>(f));
@@ -88,7 +88,7 @@ void add_conv(CaseList& cases, const std::string& name, const Conv& conv,
                    .attrs = attrs,
                    .dtypes = dtypes,
                    .reference = [conv](const std::vector<Ref>& in, DType) {
-                     Ref dx = zeros(conv.input);
+                     Ref dx = zeros_of(conv.input);
                      conv.products([&](int64_t i, int64_t f, int64_t o) {
                        dx.re(i) += in[1].re(f) * in[2].re(o);
                      });
@@ -102,7 +102,7 @@ void add_conv(CaseList& cases, const std::string& name, const Conv& conv,
                    .attrs = attrs,
                    .dtypes = dtypes,
                    .reference = [conv](const std::vector<Ref>& in, DType) {
-                     Ref dw = zeros(conv.filter);
+                     Ref dw = zeros_of(conv.filter);
                      conv.products([&](int64_t i, int64_t f, int64_t o) {
                        dw.re(f) += in[0].re(i) * in[2].re(o);
                      });

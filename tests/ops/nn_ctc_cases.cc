@@ -12,7 +12,7 @@ namespace {
 
 using Labels = std::vector<int64_t>;
 
-constexpr int64_t kTime = 4, kBatch = 3, kClasses = 3;
+constexpr int64_t kTime = 4, kExamples = 3, kClasses = 3;
 
 /// Visits all paths of `steps` classes of one example with their probability.
 template <class Visit>
@@ -21,7 +21,7 @@ void each_path(const Ref& logits, int64_t example, int64_t steps, Visit visit) {
   for (int64_t t = 0; t < steps; ++t) {
     double sum = 0;
     for (int64_t k = 0; k < kClasses; ++k) {
-      p[t * kClasses + k] = std::exp(logits.re((t * kBatch + example) * kClasses + k));
+      p[t * kClasses + k] = std::exp(logits.re((t * kExamples + example) * kClasses + k));
       sum += p[t * kClasses + k];
     }
     for (int64_t k = 0; k < kClasses; ++k) p[t * kClasses + k] /= sum;
@@ -47,16 +47,13 @@ Labels collapse(const Labels& path, int64_t blank, bool merge = true) {
   return out;
 }
 
-In ints(const Shape& shape, std::vector<double> values) {
-  return {.shape = shape, .fixed = std::move(values), .dtype = DType::kInt32};
-}
-const In kLogits{.shape = {kTime, kBatch, kClasses}};
-const In kSteps = ints({kBatch}, {4, 3, 2});
+const In kLogits{.shape = {kTime, kExamples, kClasses}};
+const In kSteps = ints({kExamples}, {4, 3, 2});
 
 std::vector<Ref> loss_reference(const std::vector<Ref>& in, int64_t blank) {
-  Ref loss = zeros({kBatch}), grad = zeros(in[0].shape);
+  Ref loss = zeros_of({kExamples}), grad = zeros_of(in[0].shape);
   const int64_t width = in[1].shape[1];
-  for (int64_t b = 0; b < kBatch; ++b) {
+  for (int64_t b = 0; b < kExamples; ++b) {
     Labels wanted;
     for (int64_t i = 0; i < static_cast<int64_t>(in[3].re(b)); ++i) {
       wanted.push_back(static_cast<int64_t>(in[1].re(b * width + i)));
@@ -75,7 +72,7 @@ std::vector<Ref> loss_reference(const std::vector<Ref>& in, int64_t blank) {
     loss.re(b) = -std::log(total);
     if (total == 0) continue;
     for (int64_t e = 0; e < kTime * kClasses; ++e) {
-      grad.re((e / kClasses * kBatch + b) * kClasses + e % kClasses) =
+      grad.re((e / kClasses * kExamples + b) * kClasses + e % kClasses) =
           all[e] - used[e] / total;
     }
   }
@@ -95,8 +92,8 @@ void add_loss(CaseList& cases) {
     const int64_t blank = f.blank < 0 ? f.blank + kClasses : f.blank;
     cases.push_back({.op = "CTCLossDense",
                      .name = f.name,
-                     .inputs = {kLogits, ints({kBatch, 2}, f.labels), kSteps,
-                                ints({kBatch}, f.lengths)},
+                     .inputs = {kLogits, ints({kExamples, 2}, f.labels), kSteps,
+                                ints({kExamples}, f.lengths)},
                      .attrs = Attrs(attrs_ref(nn::CtcAttrs{f.blank})),
                      .reference = [blank](const std::vector<Ref>& in,
                                           DType) { return loss_reference(in, blank); },
@@ -105,13 +102,13 @@ void add_loss(CaseList& cases) {
   }
 }
 
-void write(Ref& out, int64_t at, const Labels& labels) {
+void write_labels(Ref& out, int64_t at, const Labels& labels) {
   for (size_t i = 0; i < labels.size(); ++i) {
     out.re(at * kTime + static_cast<int64_t>(i)) = static_cast<double>(labels[i]);
   }
 }
 Ref nothing(const Shape& shape) {
-  Ref out = zeros(shape);
+  Ref out = zeros_of(shape);
   for (auto& v : out.values) v = -1;
   return out;
 }
@@ -123,11 +120,12 @@ void add_decoders(CaseList& cases) {
                      .inputs = {kLogits, kSteps},
                      .attrs = Attrs(attrs_ref(nn::CtcGreedyAttrs{merge, 0})),
                      .reference = [merge](const std::vector<Ref>& in, DType) {
-                       Ref out = nothing({1, kBatch, kTime}), score = zeros({kBatch, 1});
-                       for (int64_t b = 0; b < kBatch; ++b) {
+                       Ref out = nothing({1, kExamples, kTime}),
+                           score = zeros_of({kExamples, 1});
+                       for (int64_t b = 0; b < kExamples; ++b) {
                          Labels path;
                          for (int64_t t = 0; t < in[1].re(b); ++t) {
-                           const int64_t row = (t * kBatch + b) * kClasses;
+                           const int64_t row = (t * kExamples + b) * kClasses;
                            int64_t best = 0;
                            for (int64_t k = 1; k < kClasses; ++k) {
                              if (in[0].re(row + k) > in[0].re(row + best)) best = k;
@@ -135,7 +133,7 @@ void add_decoders(CaseList& cases) {
                            path.push_back(best);
                            score.re(b) -= in[0].re(row + best);
                          }
-                         write(out, b, collapse(path, 0, merge));
+                         write_labels(out, b, collapse(path, 0, merge));
                        }
                        return std::vector<Ref>{out, score};
                      }});
@@ -146,8 +144,9 @@ void add_decoders(CaseList& cases) {
                    .inputs = {kLogits, kSteps},
                    .attrs = Attrs(attrs_ref(nn::CtcBeamAttrs{64, 3})),
                    .reference = [](const std::vector<Ref>& in, DType) {
-                     Ref out = nothing({3, kBatch, kTime}), score = zeros({kBatch, 3});
-                     for (int64_t b = 0; b < kBatch; ++b) {
+                     Ref out = nothing({3, kExamples, kTime}),
+                         score = zeros_of({kExamples, 3});
+                     for (int64_t b = 0; b < kExamples; ++b) {
                        std::map<Labels, double> found;
                        each_path(in[0], b, static_cast<int64_t>(in[1].re(b)),
                                  [&](const Labels& path, double p) {
@@ -159,7 +158,7 @@ void add_decoders(CaseList& cases) {
                        std::sort(order.begin(), order.end());
                        for (int64_t k = 0; k < 3; ++k) {
                          const auto& [p, labels] = order[static_cast<size_t>(k)];
-                         write(out, k * kBatch + b, labels);
+                         write_labels(out, k * kExamples + b, labels);
                          score.re(b * 3 + k) = std::log(-p);
                        }
                      }

@@ -13,9 +13,6 @@ using nn::ConvAttrs;
 using nn::DataFormat;
 using nn::Padding;
 
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
-
 double activate(const std::string& name, double alpha, double x) {
   if (name == "Relu") return std::max(x, 0.0);
   if (name == "Relu6") return std::min(std::max(x, 0.0), 6.0);
@@ -56,7 +53,7 @@ struct Product {
   std::vector<DType> dtypes = kFloatTypes;
 };
 
-void add_product(CaseList& cases, const Product& p) {
+void add_fused_product(CaseList& cases, const Product& p) {
   const bool turned = p.attrs.transpose_b || p.attrs.adjoint_b;
   const int64_t n = p.b.dim(turned ? -2 : -1);
   In bias{.shape = {n}};
@@ -73,43 +70,46 @@ void add_product(CaseList& cases, const Product& p) {
        .check_gradient = false});
 }
 
-void add_products(CaseList& cases) {
+void add_fused_products(CaseList& cases) {
   for (const FusedActivation& a : fused_activations()) {
-    add_product(cases, {a.name, {5, 7}, {7, 9}, {.activation = a.name, .alpha = 0.3}});
+    add_fused_product(cases,
+                      {a.name, {5, 7}, {7, 9}, {.activation = a.name, .alpha = 0.3}});
   }
   const std::vector<DType> all = {DType::kFloat32,  DType::kFloat64,   DType::kFloat16,
                                   DType::kBFloat16, DType::kComplex64, DType::kComplex128,
                                   DType::kInt32,    DType::kInt64};
-  add_product(cases, {"bias", {5, 7}, {7, 9}, {}, true, all});
-  add_product(cases, {"nothing", {5, 7}, {7, 9}, {}, false, all});
-  add_product(cases, {"relu of integers",
-                      {5, 7},
-                      {7, 9},
-                      {.activation = "Relu"},
-                      true,
-                      {DType::kInt32, DType::kInt64}});
-  add_product(cases, {"no bias", {5, 7}, {7, 9}, {.activation = "Tanh"}, false});
-  add_product(cases, {"turned",
-                      {7, 5},
-                      {9, 7},
-                      {.transpose_a = true, .transpose_b = true, .activation = "Relu"}});
-  add_product(cases, {"adjoint",
-                      {7, 5},
-                      {9, 7},
-                      {.adjoint_a = true, .adjoint_b = true},
-                      true,
-                      {DType::kFloat32, DType::kComplex64, DType::kComplex128}});
-  add_product(cases, {"batch", {3, 4, 5}, {3, 5, 6}, {.activation = "Relu"}});
-  add_product(cases, {"broadcast", {2, 3, 4, 5}, {5, 6}, {.activation = "Elu"}});
-  add_product(cases, {"column", {33, 130}, {130, 1}, {.activation = "Sigmoid"}});
-  add_product(cases, {"no inner", {3, 0}, {0, 4}, {.activation = "Sigmoid"}});
-  add_product(cases, {"no rows", {0, 3}, {3, 4}, {.activation = "Relu"}});
-  add_product(cases, {"no columns", {3, 3}, {3, 0}, {.activation = "Relu"}});
-  add_product(cases, {"large", {131, 300}, {300, 139}, {.activation = "GeluTanh"}});
+  add_fused_product(cases, {"bias", {5, 7}, {7, 9}, {}, true, all});
+  add_fused_product(cases, {"nothing", {5, 7}, {7, 9}, {}, false, all});
+  add_fused_product(cases, {"relu of integers",
+                            {5, 7},
+                            {7, 9},
+                            {.activation = "Relu"},
+                            true,
+                            {DType::kInt32, DType::kInt64}});
+  add_fused_product(cases, {"no bias", {5, 7}, {7, 9}, {.activation = "Tanh"}, false});
+  add_fused_product(cases,
+                    {"turned",
+                     {7, 5},
+                     {9, 7},
+                     {.transpose_a = true, .transpose_b = true, .activation = "Relu"}});
+  add_fused_product(cases, {"adjoint",
+                            {7, 5},
+                            {9, 7},
+                            {.adjoint_a = true, .adjoint_b = true},
+                            true,
+                            {DType::kFloat32, DType::kComplex64, DType::kComplex128}});
+  add_fused_product(cases, {"batch", {3, 4, 5}, {3, 5, 6}, {.activation = "Relu"}});
+  add_fused_product(cases, {"broadcast", {2, 3, 4, 5}, {5, 6}, {.activation = "Elu"}});
+  add_fused_product(cases, {"column", {33, 130}, {130, 1}, {.activation = "Sigmoid"}});
+  add_fused_product(cases, {"no inner", {3, 0}, {0, 4}, {.activation = "Sigmoid"}});
+  add_fused_product(cases, {"no rows", {0, 3}, {3, 4}, {.activation = "Relu"}});
+  add_fused_product(cases, {"no columns", {3, 3}, {3, 0}, {.activation = "Relu"}});
+  add_fused_product(cases, {"large", {131, 300}, {300, 139}, {.activation = "GeluTanh"}});
 }
 
-void add_conv(CaseList& cases, const char* name, const Shape& input, const Shape& filter,
-              const FusedConvAttrs& attrs, bool with_bias = true) {
+void add_fused_conv(CaseList& cases, const char* name, const Shape& input,
+                    const Shape& filter, const FusedConvAttrs& attrs,
+                    bool with_bias = true) {
   const bool first = channels_first(attrs.data_format);
   const Reference plain = conv_reference(attrs.convolution(), input, filter);
   const int64_t channels = filter.dim(-1);
@@ -117,7 +117,7 @@ void add_conv(CaseList& cases, const char* name, const Shape& input, const Shape
   bias.absent = !with_bias;
   // The size of a plane of the result, where channels come first.
   const auto inner = [&] {
-    const Ref y = plain({zeros(input), zeros(filter)}, DType::kFloat64)[0];
+    const Ref y = plain({zeros_of(input), zeros_of(filter)}, DType::kFloat64)[0];
     return std::max<int64_t>(1, y.shape[2] * y.shape[3]);
   };
   cases.push_back({.op = "FusedConv2D",
@@ -131,31 +131,33 @@ void add_conv(CaseList& cases, const char* name, const Shape& input, const Shape
                    .check_gradient = false});
 }
 
-void add_convs(CaseList& cases) {
+void add_fused_convs(CaseList& cases) {
   for (const FusedActivation& a : fused_activations()) {
-    add_conv(cases, a.name, {2, 6, 5, 3}, {3, 2, 3, 4},
-             {.activation = a.name, .alpha = 0.3});
+    add_fused_conv(cases, a.name, {2, 6, 5, 3}, {3, 2, 3, 4},
+                   {.activation = a.name, .alpha = 0.3});
   }
-  add_conv(cases, "bias", {2, 6, 5, 3}, {3, 2, 3, 4}, {});
-  add_conv(cases, "nothing", {2, 6, 5, 3}, {3, 2, 3, 4}, {}, false);
-  add_conv(cases, "no bias", {2, 6, 5, 3}, {3, 2, 3, 4}, {.activation = "Relu"}, false);
-  add_conv(cases, "channels first", {2, 4, 6, 5}, {3, 3, 2, 6},
-           {.strides = {1, 1, 2, 1},
-            .padding = Padding::kSame,
-            .data_format = DataFormat::kNCHW,
-            .activation = "Relu"});
-  add_conv(cases, "groups", {2, 5, 5, 6}, {3, 3, 2, 9},
-           {.padding = Padding::kSame, .dilations = {2, 1}, .activation = "Elu"});
-  add_conv(cases, "one by one", {2, 4, 4, 17}, {1, 1, 17, 5}, {.activation = "Relu"});
-  add_conv(cases, "no batch", {0, 4, 4, 2}, {3, 3, 2, 3},
-           {.padding = Padding::kSame, .activation = "Relu"});
+  add_fused_conv(cases, "bias", {2, 6, 5, 3}, {3, 2, 3, 4}, {});
+  add_fused_conv(cases, "nothing", {2, 6, 5, 3}, {3, 2, 3, 4}, {}, false);
+  add_fused_conv(cases, "no bias", {2, 6, 5, 3}, {3, 2, 3, 4}, {.activation = "Relu"},
+                 false);
+  add_fused_conv(cases, "channels first", {2, 4, 6, 5}, {3, 3, 2, 6},
+                 {.strides = {1, 1, 2, 1},
+                  .padding = Padding::kSame,
+                  .data_format = DataFormat::kNCHW,
+                  .activation = "Relu"});
+  add_fused_conv(cases, "groups", {2, 5, 5, 6}, {3, 3, 2, 9},
+                 {.padding = Padding::kSame, .dilations = {2, 1}, .activation = "Elu"});
+  add_fused_conv(cases, "one by one", {2, 4, 4, 17}, {1, 1, 17, 5},
+                 {.activation = "Relu"});
+  add_fused_conv(cases, "no batch", {0, 4, 4, 2}, {3, 3, 2, 3},
+                 {.padding = Padding::kSame, .activation = "Relu"});
 }
 
 }  // namespace
 
 void add_nn_fused_cases(CaseList& cases) {
-  add_products(cases);
-  add_convs(cases);
+  add_fused_products(cases);
+  add_fused_convs(cases);
 }
 
 }  // namespace tandem::testing

@@ -71,7 +71,7 @@ struct Resize {
   }
 };
 
-In pair(int64_t h, int64_t w) {
+In height_and_width(int64_t h, int64_t w) {
   return {.shape = {2}, .fixed = {double(h), double(w)}, .dtype = DType::kInt32};
 }
 
@@ -85,12 +85,12 @@ void add_resize(CaseList& cases, const Resize& r) {
   // The result is float32: differences in float64 are not fine enough for it.
   cases.push_back({.op = "ResizeBilinear",
                    .name = r.name,
-                   .inputs = {image, pair(r.out_h, r.out_w)},
+                   .inputs = {image, height_and_width(r.out_h, r.out_w)},
                    .attrs = attrs,
                    .dtypes = all,
                    .reference =
                        [r](const std::vector<Ref>& in, DType) {
-                         Ref out = zeros(r.result());
+                         Ref out = zeros_of(r.result());
                          r.bilinear([&](int64_t i, int64_t o, double weight) {
                            out.re(o) += in[0].re(i) * weight;
                          });
@@ -105,7 +105,7 @@ void add_resize(CaseList& cases, const Resize& r) {
        .dtypes = {DType::kFloat32, DType::kFloat16, DType::kBFloat16},
        .reference =
            [r](const std::vector<Ref>& in, DType) {
-             Ref out = zeros(r.image());
+             Ref out = zeros_of(r.image());
              r.bilinear([&](int64_t i, int64_t o, double weight) {
                out.re(i) += in[0].re(o) * weight;
              });
@@ -114,21 +114,21 @@ void add_resize(CaseList& cases, const Resize& r) {
        .check_gradient = false});
   cases.push_back({.op = "ResizeNearestNeighbor",
                    .name = r.name,
-                   .inputs = {image, pair(r.out_h, r.out_w)},
+                   .inputs = {image, height_and_width(r.out_h, r.out_w)},
                    .attrs = attrs,
                    .dtypes = all,
                    .reference = [r](const std::vector<Ref>& in, DType) {
-                     Ref out = zeros(r.result());
+                     Ref out = zeros_of(r.result());
                      r.nearest([&](int64_t i, int64_t o) { out.re(o) = in[0].re(i); });
                      return std::vector<Ref>{out};
                    }});
   cases.push_back({.op = "ResizeNearestNeighborGrad",
                    .name = r.name,
-                   .inputs = {{.shape = r.result()}, pair(r.h, r.w)},
+                   .inputs = {{.shape = r.result()}, height_and_width(r.h, r.w)},
                    .attrs = attrs,
                    .dtypes = floats,
                    .reference = [r](const std::vector<Ref>& in, DType) {
-                     Ref out = zeros(r.image());
+                     Ref out = zeros_of(r.image());
                      r.nearest([&](int64_t i, int64_t o) { out.re(i) += in[0].re(o); });
                      return std::vector<Ref>{out};
                    }});

@@ -12,9 +12,6 @@ namespace tandem::testing {
 
 namespace {
 
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
-
 /// Lengths of rows around those where GPUs keep them in other ways.
 constexpr int64_t kLengths[] = {1000, 1024, 4096, 8192, 8193, 50304};
 
@@ -47,7 +44,7 @@ Ref log_softmax(const Ref& x, int64_t axis) {
   }
   return y;
 }
-Ref softmax(const Ref& x, int64_t axis) {
+Ref softmax_of(const Ref& x, int64_t axis) {
   Ref y = log_softmax(x, axis);
   for (auto& v : y.values) v = std::exp(v.real());
   return y;
@@ -76,7 +73,7 @@ void add_softmax(CaseList& cases) {
          .attrs = attrs,
          .dtypes = kFloatTypes,
          .reference = [=](const std::vector<Ref>& in,
-                          DType) { return std::vector<Ref>{softmax(in[0], axis)}; },
+                          DType) { return std::vector<Ref>{softmax_of(in[0], axis)}; },
          .check_gradient = !is_long});
     cases.push_back(
         {.op = "LogSoftmax",
@@ -122,7 +119,7 @@ void add_softmax(CaseList& cases) {
        .name = "large logits",
        .inputs = {{.shape = {2, 3}, .fixed = {1000, 1001, 999, -1000, -1000, 0}}},
        .reference = [](const std::vector<Ref>& in, DType) {
-         return std::vector<Ref>{softmax(in[0], -1)};
+         return std::vector<Ref>{softmax_of(in[0], -1)};
        }});
 }
 
@@ -132,7 +129,7 @@ void add_cross_entropy(CaseList& cases) {
   const std::vector<double> labels = {0.1, 0.2, 0.3, 0.4, 1, 0, 0, 0, 0.25, 0.25, 0.5, 0};
   const auto dense = [](const Shape& out) {
     return [out](const std::vector<Ref>& in, DType) {
-      Ref x = zeros(out), y = zeros(out), loss = zeros({out[0]});
+      Ref x = zeros_of(out), y = zeros_of(out), loss = zeros_of({out[0]});
       for (int64_t i = 0; i < out[0]; ++i) {
         for (int64_t j = 0; j < out[1]; ++j) {
           const auto at = [&](const Ref& r) {
@@ -145,7 +142,7 @@ void add_cross_entropy(CaseList& cases) {
         }
       }
       const Ref log_p = log_softmax(x, -1);
-      Ref grad = zeros(out);
+      Ref grad = zeros_of(out);
       for (int64_t e = 0; e < out.num_elements(); ++e) {
         loss.re(e / out[1]) -= y.re(e) * log_p.re(e);
         grad.re(e) = std::exp(log_p.re(e)) - y.re(e);
@@ -202,7 +199,7 @@ void add_cross_entropy(CaseList& cases) {
                        .reference =
                            [=](const std::vector<Ref>& in, DType) {
                              const Ref log_p = log_softmax(in[0], -1);
-                             Ref loss = zeros({rows}), grad = softmax(in[0], -1);
+                             Ref loss = zeros_of({rows}), grad = softmax_of(in[0], -1);
                              for (int64_t i = 0; i < rows; ++i) {
                                const auto label = static_cast<int64_t>(in[1].re(i));
                                loss.re(i) = -log_p.re(i * classes + label);
@@ -246,7 +243,7 @@ void add_fused_sparse(CaseList& cases) {
            .reference =
                [=](const std::vector<Ref>& in, DType) {
                  const Ref log_p = log_softmax(in[0], -1);
-                 Ref loss = zeros({rows}), grad = softmax(in[0], -1);
+                 Ref loss = zeros_of({rows}), grad = softmax_of(in[0], -1);
                  for (int64_t i = 0; i < rows; ++i) {
                    const auto label = static_cast<int64_t>(in[1].re(i));
                    loss.re(i) = -log_p.re(i * classes + label);
@@ -255,7 +252,7 @@ void add_fused_sparse(CaseList& cases) {
                    const double by = in[2].re(f.scales == 2 ? i : 0);
                    for (int64_t k = 0; k < classes; ++k) grad.re(i * classes + k) *= by;
                  }
-                 return std::vector<Ref>{loss, f.gradient ? grad : zeros({0})};
+                 return std::vector<Ref>{loss, f.gradient ? grad : zeros_of({0})};
                },
            .check_gradient = false});
     }

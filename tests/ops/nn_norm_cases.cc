@@ -10,9 +10,6 @@ namespace tandem::testing {
 
 namespace {
 
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
-
 struct RowMoments {
   double mean, r;
 };
@@ -69,7 +66,7 @@ void add_layer_norm(CaseList& cases) {
          .dtypes = kFloatTypes,
          .reference = [row = f.row, n, rows, gamma, epsilon](const std::vector<Ref>& in,
                                                              DType) {
-           Ref dx = zeros(in[1].shape), dgamma = zeros(row), dbeta = zeros(row);
+           Ref dx = zeros_of(in[1].shape), dgamma = zeros_of(row), dbeta = zeros_of(row);
            for (int64_t k = 0; k < rows; ++k) {
              const RowMoments m = row_moments(in[1], k, n, epsilon);
              const auto h = [&](int64_t i) {
@@ -114,8 +111,8 @@ Channels channels_of(const Shape& s, bool first) {
 std::vector<Ref> batch_norm(const std::vector<Ref>& in,
                             const nn::FusedBatchNormAttrs& a) {
   const Channels ch = channels_of(in[0].shape, channels_first(a.data_format));
-  Ref y = in[0], mean = zeros({ch.c}), variance = zeros({ch.c}), out_mean = zeros({ch.c}),
-      out_variance = zeros({ch.c});
+  Ref y = in[0], mean = zeros_of({ch.c}), variance = zeros_of({ch.c}),
+      out_mean = zeros_of({ch.c}), out_variance = zeros_of({ch.c});
   const double n = static_cast<double>(ch.count());
   for (int64_t k = 0; k < ch.c; ++k) {
     if (a.is_training) {
@@ -135,13 +132,13 @@ std::vector<Ref> batch_norm(const std::vector<Ref>& in,
       y.re(e) = (in[0].re(e) - mean.re(k)) * r * in[1].re(k) + in[2].re(k);
     });
   }
-  return {y, out_mean, out_variance, mean, variance, zeros({0})};
+  return {y, out_mean, out_variance, mean, variance, zeros_of({0})};
 }
 
 std::vector<Ref> batch_norm_grad(const std::vector<Ref>& in,
                                  const nn::FusedBatchNormAttrs& a) {
   const Channels ch = channels_of(in[1].shape, channels_first(a.data_format));
-  Ref dx = in[1], dscale = zeros({ch.c}), doffset = zeros({ch.c});
+  Ref dx = in[1], dscale = zeros_of({ch.c}), doffset = zeros_of({ch.c});
   const double n = static_cast<double>(ch.count());
   for (int64_t k = 0; k < ch.c; ++k) {
     const double r = 1 / std::sqrt(in[4].re(k) + a.epsilon);
@@ -157,7 +154,7 @@ std::vector<Ref> batch_norm_grad(const std::vector<Ref>& in,
       dx.re(e) = in[2].re(k) * r * centred;
     });
   }
-  return {dx, dscale, doffset, zeros({0}), zeros({0})};
+  return {dx, dscale, doffset, zeros_of({0}), zeros_of({0})};
 }
 
 /// The gradient with relu's. Results of relu that are read are as good as any numbers.
@@ -239,7 +236,7 @@ void add_batch_norm_grad_ends(CaseList& cases) {
                      });
                    }
                    std::vector<Ref> out = batch_norm_grad(given, a.norm());
-                   out.push_back(a.side ? given[0] : zeros({0}));
+                   out.push_back(a.side ? given[0] : zeros_of({0}));
                    return out;
                  },
              // Sums of many in float32.

@@ -77,7 +77,7 @@ void add_pool(CaseList& cases, const std::string& name, const Pool& pool,
                    .attrs = attrs,
                    .dtypes = max_dtypes,
                    .reference = [pool](const std::vector<Ref>& in, DType) {
-                     Ref y = zeros(pool.output());
+                     Ref y = zeros_of(pool.output());
                      pool.windows([&](int64_t o, const std::vector<int64_t>& e) {
                        y.re(o) = in[0].re(max_of(in[0], e));
                      });
@@ -90,7 +90,7 @@ void add_pool(CaseList& cases, const std::string& name, const Pool& pool,
                    .dtypes = max_dtypes,
                    .reference =
                        [pool](const std::vector<Ref>& in, DType) {
-                         Ref dx = zeros(pool.input);
+                         Ref dx = zeros_of(pool.input);
                          pool.windows([&](int64_t o, const std::vector<int64_t>& e) {
                            dx.re(max_of(in[0], e)) += in[2].re(o);
                          });
@@ -104,7 +104,7 @@ void add_pool(CaseList& cases, const std::string& name, const Pool& pool,
                    .dtypes = max_dtypes,
                    .reference =
                        [pool](const std::vector<Ref>& in, DType) {
-                         Ref y = zeros(pool.output());
+                         Ref y = zeros_of(pool.output());
                          pool.windows([&](int64_t o, const std::vector<int64_t>& e) {
                            y.re(o) = in[2].re(max_of(in[0], e));
                          });
@@ -117,7 +117,7 @@ void add_pool(CaseList& cases, const std::string& name, const Pool& pool,
                    .attrs = attrs,
                    .dtypes = avg_dtypes,
                    .reference = [pool](const std::vector<Ref>& in, DType) {
-                     Ref y = zeros(pool.output());
+                     Ref y = zeros_of(pool.output());
                      pool.windows([&](int64_t o, const std::vector<int64_t>& e) {
                        for (int64_t i : e) y.re(o) += in[0].re(i) / double(e.size());
                      });
@@ -129,7 +129,7 @@ void add_pool(CaseList& cases, const std::string& name, const Pool& pool,
                    .attrs = attrs,
                    .dtypes = avg_dtypes,
                    .reference = [pool](const std::vector<Ref>& in, DType) {
-                     Ref dx = zeros(pool.input);
+                     Ref dx = zeros_of(pool.input);
                      pool.windows([&](int64_t o, const std::vector<int64_t>& e) {
                        for (int64_t i : e) dx.re(i) += in[1].re(o) / double(e.size());
                      });
@@ -183,7 +183,7 @@ void add_pools(CaseList& cases) {
        .dtypes = all,
        .reference =
            [pool = Pool{{}, {2, 4, 4, 3}}](const std::vector<Ref>& in, DType) {
-             Ref y = zeros(pool.output());
+             Ref y = zeros_of(pool.output());
              pool.windows([&](int64_t o, const std::vector<int64_t>& e) {
                y.re(o) = in[0].re(max_of(in[0], e));
              });
@@ -208,7 +208,7 @@ void add_pools(CaseList& cases) {
                      .attrs = Attrs(attrs_ref(attrs)),
                      .dtypes = {DType::kFloat32, DType::kFloat64, DType::kBFloat16},
                      .reference = [=](const std::vector<Ref>& in, DType) {
-                       Ref y = zeros(pool.output()), where = zeros(pool.output());
+                       Ref y = zeros_of(pool.output()), where = zeros_of(pool.output());
                        pool.windows([&](int64_t o, const std::vector<int64_t>& e) {
                          y.re(o) = in[0].re(max_of(in[0], e));
                          where.re(o) = index(max_of(in[0], e));
@@ -225,7 +225,7 @@ void add_pools(CaseList& cases) {
                      .attrs = Attrs(attrs_ref(attrs)),
                      .reference =
                          [=](const std::vector<Ref>& in, DType) {
-                           Ref dx = zeros(pool.input);
+                           Ref dx = zeros_of(pool.input);
                            for (int64_t i = 0; i < in[1].n(); ++i) {
                              const auto at = static_cast<int64_t>(in[2].re(i));
                              dx.re(batch ? at : i / 24 * 24 + at) += in[1].re(i);
@@ -272,7 +272,7 @@ void add_bias(CaseList& cases) {
                      .attrs = attrs,
                      .dtypes = dtypes,
                      .reference = [=](const std::vector<Ref>& in, DType) {
-                       Ref y = zeros({c});
+                       Ref y = zeros_of({c});
                        for (size_t i = 0; i < in[0].values.size(); ++i) {
                          y.values[i / size_t(inner) % size_t(c)] += in[0].values[i];
                        }

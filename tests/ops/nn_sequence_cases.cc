@@ -10,9 +10,6 @@ namespace tandem::testing {
 
 namespace {
 
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
-
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 struct Recurrent {
@@ -46,8 +43,8 @@ double pre(const Ref& x, int64_t row, const Ref& w, int64_t column) {
 
 std::vector<Ref> lstm(const Recurrent& r, const std::vector<Ref>& in) {
   const int64_t u = r.u;
-  Ref sequence = zeros(r.sequence(u)), h = zeros({r.b, u}), c = zeros({r.b, u});
-  Ref gates = zeros(r.sequence(4 * u)), cells = zeros(r.sequence(u));
+  Ref sequence = zeros_of(r.sequence(u)), h = zeros_of({r.b, u}), c = zeros_of({r.b, u});
+  Ref gates = zeros_of(r.sequence(4 * u)), cells = zeros_of(r.sequence(u));
   if (r.extras) {
     h = in[4];
     c = in[5];
@@ -88,8 +85,8 @@ std::vector<Ref> lstm(const Recurrent& r, const std::vector<Ref>& in) {
 
 std::vector<Ref> gru(const Recurrent& r, const std::vector<Ref>& in) {
   const int64_t u = r.u;
-  Ref sequence = zeros(r.sequence(u)), h = zeros({r.b, u}),
-      gates = zeros(r.sequence(4 * u));
+  Ref sequence = zeros_of(r.sequence(u)), h = zeros_of({r.b, u}),
+      gates = zeros_of(r.sequence(4 * u));
   if (r.extras) h = in[4];
   for (int64_t b = 0; b < r.b; ++b) {
     for (int64_t s = 0; s < r.t; ++s) {
@@ -148,7 +145,7 @@ std::vector<In> forward_inputs(const Recurrent& r, bool is_lstm) {
 std::vector<Ref> refs_of(const std::vector<In>& inputs) {
   std::vector<Ref> refs;
   for (const In& in : inputs) {
-    Ref r = in.absent ? Ref{} : zeros(in.shape);
+    Ref r = in.absent ? Ref{} : zeros_of(in.shape);
     for (size_t i = 0; i < r.values.size(); ++i) r.re(i) = in.fixed[i];
     refs.push_back(r);
   }
@@ -171,7 +168,7 @@ std::vector<Ref> numeric_grad(const Recurrent& r, Layer layer, std::vector<Ref> 
   };
   for (int k = 0; k < wanted; ++k) {
     const auto at = static_cast<size_t>(k);
-    Ref g = zeros(shapes[at]);
+    Ref g = zeros_of(shapes[at]);
     Ref& x = inputs[at];
     for (size_t i = 0; i < x.values.size(); ++i) {
       const double kept = x.re(i);

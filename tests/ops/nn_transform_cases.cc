@@ -9,11 +9,12 @@ namespace tandem::testing {
 
 namespace {
 
-constexpr int64_t kBatch = 2, kHeight = 5, kWidth = 4, kChannels = 2;
+constexpr int64_t kProjectedBatch = 2, kProjectedHeight = 5, kProjectedWidth = 4,
+                  kProjectedChannels = 2;
 constexpr double kFill = 3;
 
 // Where an index outside [0, n) is read, or -1: by walking, one pixel at a time.
-int64_t place(int64_t i, int64_t n, const std::string& mode) {
+int64_t place_inside(int64_t i, int64_t n, const std::string& mode) {
   if (i >= 0 && i < n) return i;
   if (mode == "CONSTANT") return -1;
   if (mode == "NEAREST") return i < 0 ? 0 : n - 1;
@@ -22,24 +23,26 @@ int64_t place(int64_t i, int64_t n, const std::string& mode) {
   return period < n ? period : 2 * n - 1 - period;
 }
 
-std::vector<Ref> reference(const std::vector<Ref>& in, const nn::ProjectiveAttrs& attrs,
+std::vector<Ref> projected(const std::vector<Ref>& in, const nn::ProjectiveAttrs& attrs,
                            bool whole_numbers) {
   const auto out_h = static_cast<int64_t>(in[2].re(0)),
              out_w = static_cast<int64_t>(in[2].re(1));
-  Ref out = zeros({kBatch, out_h, out_w, kChannels});
+  Ref out = zeros_of({kProjectedBatch, out_h, out_w, kProjectedChannels});
   for (int64_t e = 0; e < out.n(); ++e) {
-    const int64_t c = e % kChannels, x = e / kChannels % out_w;
-    const int64_t y = e / kChannels / out_w % out_h, b = e / kChannels / out_w / out_h;
+    const int64_t c = e % kProjectedChannels, x = e / kProjectedChannels % out_w;
+    const int64_t y = e / kProjectedChannels / out_w % out_h,
+                  b = e / kProjectedChannels / out_w / out_h;
     const int64_t m = in[1].shape[0] == 1 ? 0 : b * 8;
     const auto t = [&](int64_t i) { return in[1].re(m + i); };
     const double k = t(6) * double(x) + t(7) * double(y) + 1;
     const double px = (t(0) * double(x) + t(1) * double(y) + t(2)) / k;
     const double py = (t(3) * double(x) + t(4) * double(y) + t(5)) / k;
     const auto read = [&](double row, double column) {
-      const int64_t iy = place(int64_t(row), kHeight, attrs.fill_mode);
-      const int64_t ix = place(int64_t(column), kWidth, attrs.fill_mode);
+      const int64_t iy = place_inside(int64_t(row), kProjectedHeight, attrs.fill_mode);
+      const int64_t ix = place_inside(int64_t(column), kProjectedWidth, attrs.fill_mode);
       if (iy < 0 || ix < 0) return kFill;
-      return in[0].re(((b * kHeight + iy) * kWidth + ix) * kChannels + c);
+      return in[0].re(
+          ((b * kProjectedHeight + iy) * kProjectedWidth + ix) * kProjectedChannels + c);
     };
     if (attrs.interpolation == "NEAREST") {
       out.re(e) = read(std::round(py), std::round(px));
@@ -54,20 +57,23 @@ std::vector<Ref> reference(const std::vector<Ref>& in, const nn::ProjectiveAttrs
   return {out};
 }
 
-void add(CaseList& cases, const char* name, const nn::ProjectiveAttrs& attrs,
-         const std::vector<double>& rows, std::vector<DType> dtypes) {
+void add_projection(CaseList& cases, const char* name, const nn::ProjectiveAttrs& attrs,
+                    const std::vector<double>& rows, std::vector<DType> dtypes) {
   const auto n = static_cast<int64_t>(rows.size()) / 8;
   cases.push_back(
       {.op = "ImageProjectiveTransformV3",
        .name = name,
-       .inputs = {{.shape = {kBatch, kHeight, kWidth, kChannels}, .low = 0, .high = 9},
+       .inputs = {{.shape = {kProjectedBatch, kProjectedHeight, kProjectedWidth,
+                             kProjectedChannels},
+                   .low = 0,
+                   .high = 9},
                   {.shape = {n, 8}, .fixed = rows, .dtype = DType::kFloat32},
                   {.shape = {2}, .fixed = {6, 5}, .dtype = DType::kInt32},
                   {.shape = {}, .fixed = {kFill}, .dtype = DType::kFloat32}},
        .attrs = Attrs(attrs_ref(attrs)),
        .dtypes = std::move(dtypes),
        .reference = [attrs](const std::vector<Ref>& in,
-                            DType t) { return reference(in, attrs, !is_floating(t)); },
+                            DType t) { return projected(in, attrs, !is_floating(t)); },
        // TensorFlow's gradient is an approximation; tests/python compares it.
        .check_gradient = false});
 }
@@ -84,14 +90,14 @@ void add_nn_transform_cases(CaseList& cases) {
                                   DType::kBFloat16, DType::kUInt8,   DType::kInt32,
                                   DType::kInt64};
   // Divided coordinates are not exact in float32, whatever the images are.
-  add(cases, "constant", {"BILINEAR", "CONSTANT"}, two,
-      {DType::kFloat32, DType::kFloat16, DType::kBFloat16});
-  add(cases, "between pixels", {"BILINEAR", "CONSTANT"}, between, all);
-  add(cases, "nearest pixel", {"NEAREST", "CONSTANT"}, shift, all);
-  add(cases, "reflect", {"NEAREST", "REFLECT"}, shift, some);
-  add(cases, "nearest", {"NEAREST", "NEAREST"}, shift, some);
+  add_projection(cases, "constant", {"BILINEAR", "CONSTANT"}, two,
+                 {DType::kFloat32, DType::kFloat16, DType::kBFloat16});
+  add_projection(cases, "between pixels", {"BILINEAR", "CONSTANT"}, between, all);
+  add_projection(cases, "nearest pixel", {"NEAREST", "CONSTANT"}, shift, all);
+  add_projection(cases, "reflect", {"NEAREST", "REFLECT"}, shift, some);
+  add_projection(cases, "nearest", {"NEAREST", "NEAREST"}, shift, some);
   // Beyond twice the image TensorFlow's wrapping is its own: see tests/python.
-  add(cases, "wrap", {"NEAREST", "WRAP"}, {1, 0, -2, 0, 1, 2, 0, 0}, some);
+  add_projection(cases, "wrap", {"NEAREST", "WRAP"}, {1, 0, -2, 0, 1, 2, 0, 0}, some);
 }
 
 }  // namespace tandem::testing

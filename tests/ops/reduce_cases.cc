@@ -1,40 +1,16 @@
 // Reductions over axes, ArgMax, ArgMin and SumLike. Scans and counts are in
 // reduce_more_cases.cc, segments in reduce_segment_cases.cc.
+#include "ops/reduce_cases.h"
+
 #include <cmath>
 #include <functional>
 #include <limits>
 
-#include "ops/case.h"
 #include "tandem/ops/reduce.h"
 
 namespace tandem::testing {
 
-void add_scan_cases(CaseList& cases);
-void add_segment_cases(CaseList& cases);
-void add_count_cases(CaseList& cases);
-
 namespace {
-
-using Value = std::complex<double>;
-using Values = std::vector<Value>;
-
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
-const std::vector<DType> kRealTypes = {DType::kFloat32,  DType::kFloat64, DType::kFloat16,
-                                       DType::kBFloat16, DType::kInt8,    DType::kInt16,
-                                       DType::kInt32,    DType::kInt64,   DType::kUInt8,
-                                       DType::kUInt16,   DType::kUInt32,  DType::kUInt64};
-const std::vector<DType> kNumberTypes = [] {
-  std::vector<DType> all = kRealTypes;
-  all.push_back(DType::kComplex64);
-  all.push_back(DType::kComplex128);
-  return all;
-}();
-
-template <class A>
-Attrs make(const A& attrs) {
-  return Attrs(attrs_ref(attrs));
-}
 
 struct Groups {
   Shape shape;                  // of the result
@@ -73,7 +49,7 @@ Groups group(const Ref& x, const ReduceAttrs& attrs) {
 
 using Fold = std::function<Value(const Values&, DType)>;
 
-Reference reference(ReduceAttrs attrs, std::vector<Fold> folds) {
+Reference reduced_by(ReduceAttrs attrs, std::vector<Fold> folds) {
   return [attrs, folds](const std::vector<Ref>& in, DType t) {
     const Groups g = group(in[0], attrs);
     std::vector<Ref> out;
@@ -165,13 +141,13 @@ Value variance(const Values& v, DType t) {
   return s / static_cast<double>(v.size());
 }
 
-struct Variant {
+struct AxesVariant {
   const char* name;
   Shape shape;
   ReduceAttrs attrs;
 };
 
-const Variant kVariants[] = {
+const AxesVariant kVariants[] = {
     {"all", {2, 3}, {}},
     {"all_keepdims", {2, 3}, {.keepdims = true}},
     {"scalar", {}, {}},
@@ -191,7 +167,7 @@ const Variant kVariants[] = {
     {"to_nothing", {0, 3}, {.axis = {1}}},
 };
 
-struct Reduction {
+struct ReductionCase {
   const char* op;
   std::vector<Fold> folds;
   std::vector<DType>
@@ -200,15 +176,15 @@ struct Reduction {
   double spread = 0;
 };
 
-void add_reduction(CaseList& cases, const Reduction& r) {
+void add_reduction(CaseList& cases, const ReductionCase& r) {
   const bool boolean = r.types == std::vector<DType>{DType::kBool};
-  for (const Variant& v : kVariants) {
+  for (const AxesVariant& v : kVariants) {
     OpCase c{
         .op = r.op,
         .name = v.name,
         .inputs = {{.shape = v.shape, .low = r.low, .high = r.high, .spread = r.spread}},
-        .attrs = make(v.attrs),
-        .reference = reference(v.attrs, r.folds)};
+        .attrs = owned(v.attrs),
+        .reference = reduced_by(v.attrs, r.folds)};
     if (boolean || std::string(v.name) == "all" || v.shape.num_elements() == 0) {
       c.dtypes = r.types;
     }
@@ -222,17 +198,17 @@ void add_reduction(CaseList& cases, const Reduction& r) {
 }
 
 // Long enough to be cut into parts.
-void add_large(CaseList& cases, const Reduction& r) {
-  const Variant variants[] = {{"parts", {110001}, {}},
-                              {"column_parts", {3400, 33}, {.axis = {0}}},
-                              {"many_rows", {1700, 65}, {.axis = {1}}}};
-  for (const Variant& v : variants) {
+void add_large(CaseList& cases, const ReductionCase& r) {
+  const AxesVariant variants[] = {{"parts", {110001}, {}},
+                                  {"column_parts", {3400, 33}, {.axis = {0}}},
+                                  {"many_rows", {1700, 65}, {.axis = {1}}}};
+  for (const AxesVariant& v : variants) {
     cases.push_back({.op = r.op,
                      .name = v.name,
                      .inputs = {{.shape = v.shape, .low = r.low, .high = r.high}},
-                     .attrs = make(v.attrs),
+                     .attrs = owned(v.attrs),
                      .dtypes = {DType::kFloat32, DType::kBFloat16},
-                     .reference = reference(v.attrs, r.folds),
+                     .reference = reduced_by(v.attrs, r.folds),
                      .tolerance = 1e-4,  // thousands of terms, sums near zero
                      .check_gradient = false});
   }
@@ -246,8 +222,8 @@ void add_prod_zeros(CaseList& cases) {
                      .name = name,
                      .inputs = {{.shape = {2, 3, 2},
                                  .fixed = {2, 0, 3, -1, 0.5, 0, 0, 4, 1, 5, 0, 2}}},
-                     .attrs = make(attrs),
-                     .reference = reference(attrs, {product})});
+                     .attrs = owned(attrs),
+                     .reference = reduced_by(attrs, {product})});
   }
 }
 
@@ -260,7 +236,7 @@ void add_special(CaseList& cases) {
                      .name = "special",
                      .inputs = {{.shape = {rows, static_cast<int64_t>(in.size()) / rows},
                                  .fixed = in}},
-                     .attrs = make(ReduceAttrs{.axis = {1}}),
+                     .attrs = owned(ReduceAttrs{.axis = {1}}),
                      .dtypes = kFloatTypes,
                      .reference =
                          [out, rows](const std::vector<Ref>&, DType) {
@@ -301,7 +277,7 @@ void add_sum_like(CaseList& cases) {
          .inputs = {{.shape = v.x}, {.shape = v.like, .dtype = DType::kFloat32}},
          .dtypes = kNumberTypes,
          .reference = [attrs, shape](const std::vector<Ref>& in, DType t) {
-           std::vector<Ref> out = reference(attrs, {sum})(in, t);
+           std::vector<Ref> out = reduced_by(attrs, {sum})(in, t);
            out[0].shape = shape;
            return out;
          }});
@@ -315,11 +291,11 @@ void add_l2(CaseList& cases) {
     cases.push_back({.op = "L2Loss",
                      .inputs = {{.shape = shape}},
                      .dtypes = kFloatTypes,
-                     .reference = reference({}, {[](const Values& v, DType) {
-                                              double s = 0;
-                                              for (Value x : v) s += std::norm(x);
-                                              return Value(s / 2);
-                                            }})});
+                     .reference = reduced_by({}, {[](const Values& v, DType) {
+                                               double s = 0;
+                                               for (Value x : v) s += std::norm(x);
+                                               return Value(s / 2);
+                                             }})});
   }
 }
 
@@ -348,20 +324,20 @@ void add_arg(CaseList& cases, const char* op, bool max) {
         .op = op,
         .name = v.name,
         .inputs = {{.shape = v.shape, .low = 0, .high = 100, .fixed = v.fixed}},
-        .attrs = make(attrs),
+        .attrs = owned(attrs),
         .dtypes = kRealTypes,
-        .reference = reference({.axis = {attrs.axis}}, {[max](const Values& m, DType) {
-                                 size_t best = 0;
-                                 bool found = false;
-                                 for (size_t i = 0; i < m.size(); ++i) {
-                                   const double x = m[i].real();
-                                   if (x != x) continue;
-                                   const double b = m[best].real();
-                                   if (!found || (max ? x > b : x < b)) best = i;
-                                   found = true;
-                                 }
-                                 return Value(static_cast<double>(best));
-                               }})};
+        .reference = reduced_by({.axis = {attrs.axis}}, {[max](const Values& m, DType) {
+                                  size_t best = 0;
+                                  bool found = false;
+                                  for (size_t i = 0; i < m.size(); ++i) {
+                                    const double x = m[i].real();
+                                    if (x != x) continue;
+                                    const double b = m[best].real();
+                                    if (!found || (max ? x > b : x < b)) best = i;
+                                    found = true;
+                                  }
+                                  return Value(static_cast<double>(best));
+                                }})};
     if (v.name == std::string("not_a_number")) c.dtypes = kFloatTypes;
     if (v.name == std::string("parts")) c.dtypes = {DType::kFloat32, DType::kInt32};
     cases.push_back(c);
@@ -378,7 +354,7 @@ void add_arg(CaseList& cases, const char* op, bool max) {
 }  // namespace
 
 void add_reduce_cases(CaseList& cases) {
-  const Reduction reductions[] = {
+  const ReductionCase reductions[] = {
       {"Sum", {sum}, kNumberTypes},
       {"Mean", {mean}, kNumberTypes, -9, 9},
       {"Prod", {product}, kNumberTypes, 0.5, 1.5},
@@ -390,7 +366,7 @@ void add_reduce_cases(CaseList& cases) {
       {"LogSumExp", {logsumexp}, kFloatTypes},
       {"Moments", {mean, variance}, kFloatTypes},
   };
-  for (const Reduction& r : reductions) {
+  for (const ReductionCase& r : reductions) {
     add_reduction(cases, r);
     const std::string op = r.op;
     if (op != "Any" && op != "All" && op != "Prod") add_large(cases, r);

@@ -2,40 +2,12 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/case.h"
+#include "ops/reduce_cases.h"
 #include "tandem/ops/reduce.h"
 
 namespace tandem::testing {
 
-void add_scan_cases(CaseList& cases);
-void add_count_cases(CaseList& cases);
-
 namespace {
-
-using Value = std::complex<double>;
-using Values = std::vector<Value>;
-
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
-const std::vector<DType> kRealTypes = {DType::kFloat32,  DType::kFloat64, DType::kFloat16,
-                                       DType::kBFloat16, DType::kInt8,    DType::kInt16,
-                                       DType::kInt32,    DType::kInt64,   DType::kUInt8,
-                                       DType::kUInt16,   DType::kUInt32,  DType::kUInt64};
-const std::vector<DType> kNumberTypes = [] {
-  std::vector<DType> all = kRealTypes;
-  all.push_back(DType::kComplex64);
-  all.push_back(DType::kComplex128);
-  return all;
-}();
-
-template <class A>
-Attrs make(const A& attrs) {
-  return Attrs(attrs_ref(attrs));
-}
-
-In ints(std::vector<double> values, Shape shape, DType dtype = DType::kInt32) {
-  return {.shape = shape, .fixed = std::move(values), .dtype = dtype};
-}
 
 // ---- Scans --------------------------------------------------------------------------
 
@@ -89,7 +61,7 @@ void add_scans(CaseList& cases) {
                  .name = std::string(v.name) + (attrs.exclusive ? "_exclusive" : "") +
                          (attrs.reverse ? "_reverse" : ""),
                  .inputs = {{.shape = v.shape}},
-                 .attrs = make(attrs),
+                 .attrs = owned(attrs),
                  .check_gradient = !large && !(logs && attrs.exclusive)};
         if (product) c.inputs[0] = {.shape = v.shape, .low = 0.5, .high = 1.8};
         if (v.name == std::string("vector")) {
@@ -121,7 +93,7 @@ void add_scans(CaseList& cases) {
     cases.push_back({.op = "Cumprod",
                      .name = "zeros",
                      .inputs = {{.shape = {6}, .fixed = {2, 0, 3, -1, 0, 0.5}}},
-                     .attrs = make(attrs),
+                     .attrs = owned(attrs),
                      .reference = [attrs](const std::vector<Ref>& in, DType) {
                        return std::vector<Ref>{scan(in, 0, attrs.reverse, attrs.exclusive,
                                                     1, [&](Value last, size_t at) {
@@ -138,7 +110,7 @@ void add_recurrences(CaseList& cases) {
       cases.push_back(
           {.op = "LinearRecurrence",
            .inputs = {{.shape = {3, 4, 5}}, {.shape = {3, 4, 5}}},
-           .attrs = make(attrs),
+           .attrs = owned(attrs),
            .dtypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16, DType::kBFloat16,
                       DType::kComplex64, DType::kComplex128},
            .reference = [attrs](const std::vector<Ref>& in, DType) {
@@ -149,7 +121,7 @@ void add_recurrences(CaseList& cases) {
            }});
       cases.push_back({.op = "Shift",
                        .inputs = {{.shape = {3, 4, 5}}},
-                       .attrs = make(attrs),
+                       .attrs = owned(attrs),
                        .dtypes = kNumberTypes,
                        .reference = [attrs](const std::vector<Ref>& in, DType) {
                          return std::vector<Ref>{
@@ -165,7 +137,7 @@ void add_recurrences(CaseList& cases) {
         {.op = "LinearRecurrence",
          .name = "long rows",
          .inputs = {{.shape = {37, 70}, .low = -1, .high = 1}, {.shape = {37, 70}}},
-         .attrs = make(attrs),
+         .attrs = owned(attrs),
          .dtypes = {DType::kFloat32, DType::kComplex128},
          .reference =
              [attrs](const std::vector<Ref>& in, DType) {
@@ -203,9 +175,9 @@ void add_count_cases(CaseList& cases) {
         {.op = "DenseBincount",
          .name = v.name,
          .inputs = {{.shape = v.shape, .low = 0, .high = 8, .dtype = DType::kInt32},
-                    ints({6}, {}),
+                    ints({}, {6}),
                     {.shape = weighted ? v.shape : Shape{0}, .low = 0, .high = 5}},
-         .attrs = make(BincountAttrs{binary}),
+         .attrs = owned(BincountAttrs{binary}),
          .dtypes = types,
          .reference = [weighted, binary](const std::vector<Ref>& in, DType) {
            const bool matrix = in[0].shape.rank() == 2;
@@ -232,9 +204,9 @@ void add_count_cases(CaseList& cases) {
                                  .low = 0,
                                  .high = static_cast<double>(bins) * 1.1,
                                  .dtype = DType::kInt64},
-                                ints({static_cast<double>(bins)}, {}, DType::kInt64),
+                                ints({}, {static_cast<double>(bins)}, DType::kInt64),
                                 {.shape = {30000}, .low = 0, .high = 5}},
-                     .attrs = make(BincountAttrs{}),
+                     .attrs = owned(BincountAttrs{}),
                      .dtypes = types,
                      .reference =
                          [bins](const std::vector<Ref>& in, DType) {
@@ -253,8 +225,8 @@ void add_count_cases(CaseList& cases) {
                        .name = n ? "" : "nothing",
                        .inputs = {{.shape = {n}, .low = -3, .high = 9},
                                   {.shape = {2}, .fixed = {0, 5}},
-                                  ints({4}, {})},
-                       .attrs = make(HistogramAttrs{out}),
+                                  ints({}, {4})},
+                       .attrs = owned(HistogramAttrs{out}),
                        .dtypes = types,
                        .reference = [](const std::vector<Ref>& in, DType) {
                          Ref r{Shape{4}, Values(4), {}};

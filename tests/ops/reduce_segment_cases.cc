@@ -2,40 +2,14 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/case.h"
+#include "ops/reduce_cases.h"
 #include "tandem/ops/reduce.h"
 
 namespace tandem::testing {
 
-void add_segment_cases(CaseList& cases);
-
 namespace {
 
-using Value = std::complex<double>;
-using Values = std::vector<Value>;
-
-const std::vector<DType> kFloatTypes = {DType::kFloat32, DType::kFloat64, DType::kFloat16,
-                                        DType::kBFloat16};
-const std::vector<DType> kRealTypes = {DType::kFloat32,  DType::kFloat64, DType::kFloat16,
-                                       DType::kBFloat16, DType::kInt8,    DType::kInt16,
-                                       DType::kInt32,    DType::kInt64,   DType::kUInt8,
-                                       DType::kUInt16,   DType::kUInt32,  DType::kUInt64};
-const std::vector<DType> kNumberTypes = [] {
-  std::vector<DType> all = kRealTypes;
-  all.push_back(DType::kComplex64);
-  all.push_back(DType::kComplex128);
-  return all;
-}();
-
-In ints(std::vector<double> values, Shape shape, DType dtype = DType::kInt32) {
-  return {.shape = shape, .fixed = std::move(values), .dtype = dtype};
-}
-In ints(std::vector<double> values) {
-  const auto n = static_cast<int64_t>(values.size());
-  return ints(std::move(values), {n});
-}
-
-enum class Kind { kSum, kMean, kProd, kMin, kMax };
+enum class Segments { kSum, kMean, kProd, kMin, kMax };
 
 double top_of(DType t) {
   switch (t) {
@@ -64,7 +38,7 @@ double top_of(DType t) {
 
 // Rows `ids` of the result take in rows of the data; `sorted` decides what empty rows
 // hold.
-Ref reduce_segments(Kind kind, const Ref& data, const Values& rows, const Values& ids,
+Ref reduce_segments(Segments kind, const Ref& data, const Values& rows, const Values& ids,
                     int64_t count, int64_t inner, bool sorted, DType t) {
   Ref out{Shape{count}, Values(static_cast<size_t>(count * inner)), {}};
   for (int64_t s = 0; s < count; ++s) {
@@ -75,26 +49,26 @@ Ref reduce_segments(Kind kind, const Ref& data, const Values& rows, const Values
         const auto row = static_cast<int64_t>(rows[i].real());
         m.push_back(data.values[static_cast<size_t>(row * inner + j)]);
       }
-      Value v = kind == Kind::kProd ? 1 : 0;
-      if (kind == Kind::kMin || kind == Kind::kMax) {
+      Value v = kind == Segments::kProd ? 1 : 0;
+      if (kind == Segments::kMin || kind == Segments::kMax) {
         const double bottom = is_unsigned(t)  ? 0
                               : is_integer(t) ? -top_of(t) - 1
                                               : -top_of(t);
-        v = kind == Kind::kMin ? top_of(t) : bottom;
+        v = kind == Segments::kMin ? top_of(t) : bottom;
         if (sorted && m.empty()) v = 0;
       }
       for (Value x : m) {
-        if (kind == Kind::kProd) {
+        if (kind == Segments::kProd) {
           v *= x;
-        } else if (kind == Kind::kMin) {
+        } else if (kind == Segments::kMin) {
           v = std::min(v.real(), x.real());
-        } else if (kind == Kind::kMax) {
+        } else if (kind == Segments::kMax) {
           v = std::max(v.real(), x.real());
         } else {
           v += x;
         }
       }
-      if (kind == Kind::kMean && !m.empty()) {
+      if (kind == Segments::kMean && !m.empty()) {
         v /= static_cast<double>(m.size());
         if (is_integer(t)) v = std::trunc(v.real());
       }
@@ -111,11 +85,11 @@ Values counting(int64_t n) {
 }
 
 void add_sorted(CaseList& cases) {
-  const std::pair<const char*, Kind> ops[] = {{"SegmentSum", Kind::kSum},
-                                              {"SegmentMean", Kind::kMean},
-                                              {"SegmentProd", Kind::kProd},
-                                              {"SegmentMin", Kind::kMin},
-                                              {"SegmentMax", Kind::kMax}};
+  const std::pair<const char*, Segments> ops[] = {{"SegmentSum", Segments::kSum},
+                                                  {"SegmentMean", Segments::kMean},
+                                                  {"SegmentProd", Segments::kProd},
+                                                  {"SegmentMin", Segments::kMin},
+                                                  {"SegmentMax", Segments::kMax}};
   struct Variant {
     const char* name;
     Shape shape;
@@ -133,19 +107,19 @@ void add_sorted(CaseList& cases) {
                               {"two", {1200}, two, DType::kInt64},
                               {"empty", {0, 2}, {}}};
   for (const auto& [op, kind] : ops) {
-    const bool extreme = kind == Kind::kMin || kind == Kind::kMax;
+    const bool extreme = kind == Segments::kMin || kind == Segments::kMax;
     for (const Variant& v : variants) {
-      if (kind == Kind::kProd && v.ids.size() == two.size()) continue;  // too large
+      if (kind == Segments::kProd && v.ids.size() == two.size()) continue;  // too large
       Shape tail = v.shape;
       tail.erase(0);
-      const Kind k = kind;
+      const Segments k = kind;
       OpCase c{.op = op,
                .name = v.name,
                .inputs = {{.shape = v.shape,
                            .low = 0.5,
                            .high = 3.5,
                            .spread = extreme ? 1e-4 : 0},
-                          ints(v.ids, {static_cast<int64_t>(v.ids.size())}, v.dtype)},
+                          ints(v.ids, v.dtype)},
                .dtypes = extreme ? kRealTypes : kNumberTypes,
                .reference = [k, tail](const std::vector<Ref>& in, DType t) {
                  const Values& ids = in[1].values;
@@ -167,16 +141,17 @@ void add_sorted(CaseList& cases) {
        .name = "zeros",
        .inputs = {{.shape = {6}, .fixed = {0, 2, 3, 0, 0, 5}}, ints({0, 0, 0, 1, 1, 2})},
        .reference = [](const std::vector<Ref>& in, DType t) {
-         return std::vector<Ref>{reduce_segments(Kind::kProd, in[0], counting(6),
+         return std::vector<Ref>{reduce_segments(Segments::kProd, in[0], counting(6),
                                                  in[1].values, 3, 1, true, t)};
        }});
 }
 
 void add_unsorted(CaseList& cases) {
-  const std::pair<const char*, Kind> ops[] = {{"UnsortedSegmentSum", Kind::kSum},
-                                              {"UnsortedSegmentProd", Kind::kProd},
-                                              {"UnsortedSegmentMin", Kind::kMin},
-                                              {"UnsortedSegmentMax", Kind::kMax}};
+  const std::pair<const char*, Segments> ops[] = {
+      {"UnsortedSegmentSum", Segments::kSum},
+      {"UnsortedSegmentProd", Segments::kProd},
+      {"UnsortedSegmentMin", Segments::kMin},
+      {"UnsortedSegmentMax", Segments::kMax}};
   struct Variant {
     const char* name;
     Shape data, ids_shape;
@@ -192,17 +167,17 @@ void add_unsorted(CaseList& cases) {
                               {"no_segments", {2, 3}, {2}, {-1, -1}, 0},
                               {"no_rows", {0, 3}, {0}, {}, 2}};
   for (const auto& [op, kind] : ops) {
-    const bool extreme = kind == Kind::kMin || kind == Kind::kMax;
+    const bool extreme = kind == Segments::kMin || kind == Segments::kMax;
     for (const Variant& v : variants) {
       const Shape tail = v.data.slice(v.ids_shape.rank(), v.data.rank());
-      const Kind k = kind;
+      const Segments k = kind;
       cases.push_back(
           {.op = op,
            .name = v.name,
            .inputs =
                {{.shape = v.data, .low = 0.5, .high = 3.5, .spread = extreme ? 1e-4 : 0},
-                ints(v.ids, v.ids_shape, DType::kInt64),
-                ints({v.count}, {})},
+                ints(v.ids_shape, v.ids, DType::kInt64),
+                ints({}, {v.count})},
            .dtypes = extreme ? kRealTypes : kNumberTypes,
            .reference = [k, tail](const std::vector<Ref>& in, DType t) {
              const auto rows = static_cast<int64_t>(in[2].re(0));
@@ -229,20 +204,21 @@ void add_unsorted(CaseList& cases) {
                    .name = "zeros",
                    .inputs = {{.shape = {6}, .fixed = {0, 2, 0, 3, 0, 5}},
                               ints({0, 0, 1, 0, 1, 2}),
-                              ints({3}, {})},
+                              ints({}, {3})},
                    .reference = [](const std::vector<Ref>& in, DType t) {
-                     return std::vector<Ref>{reduce_segments(
-                         Kind::kProd, in[0], counting(6), in[1].values, 3, 1, false, t)};
+                     return std::vector<Ref>{reduce_segments(Segments::kProd, in[0],
+                                                             counting(6), in[1].values, 3,
+                                                             1, false, t)};
                    }});
 }
 
 void add_sparse(CaseList& cases) {
-  const std::pair<const char*, Kind> ops[] = {{"SparseSegmentSum", Kind::kSum},
-                                              {"SparseSegmentMean", Kind::kMean}};
+  const std::pair<const char*, Segments> ops[] = {{"SparseSegmentSum", Segments::kSum},
+                                                  {"SparseSegmentMean", Segments::kMean}};
   for (const auto& [op, kind] : ops) {
     for (bool given : {false, true}) {
-      const Kind k = kind;
-      In count = ints({6}, {});
+      const Segments k = kind;
+      In count = ints({}, {6});
       count.absent = !given;
       cases.push_back({.op = op,
                        .name = given ? "num_segments" : "",

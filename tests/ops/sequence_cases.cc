@@ -11,7 +11,7 @@ namespace tandem::testing {
 
 namespace {
 
-In ints(const Shape& shape, std::vector<double> values) {
+In int64s(const Shape& shape, std::vector<double> values) {
   return {.shape = shape, .fixed = std::move(values), .dtype = DType::kInt64};
 }
 
@@ -19,12 +19,12 @@ In ints(const Shape& shape, std::vector<double> values) {
 OpCase distance(bool normalize, std::vector<std::complex<double>> wanted) {
   return {.op = "EditDistance",
           .name = normalize ? "normalized" : "plain",
-          .inputs = {ints({5, 3}, {0, 0, 0, 0, 0, 1, 0, 0, 2, 1, 0, 0, 1, 1, 0}),
+          .inputs = {int64s({5, 3}, {0, 0, 0, 0, 0, 1, 0, 0, 2, 1, 0, 0, 1, 1, 0}),
                      {.shape = {5}, .fixed = {1, 2, 3, 4, 5}},
-                     ints({3}, {2, 2, 3}),
-                     ints({4, 3}, {0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1}),
+                     int64s({3}, {2, 2, 3}),
+                     int64s({4, 3}, {0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1}),
                      {.shape = {4}, .fixed = {1, 3, 5, 6}},
-                     ints({3}, {2, 2, 2})},
+                     int64s({3}, {2, 2, 2})},
           .attrs = Attrs(attrs_ref(sequence::EditDistanceAttrs{.normalize = normalize})),
           .dtypes = {DType::kInt64, DType::kInt32, DType::kUInt8, DType::kInt8,
                      DType::kInt16, DType::kUInt16, DType::kUInt32, DType::kUInt64,

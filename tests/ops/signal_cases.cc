@@ -3,17 +3,16 @@
 #include <cmath>
 #include <numbers>
 
-#include "ops/case.h"
+#include "ops/case_parts.h"
 #include "ops/values.h"
 
 namespace tandem::testing {
 
 namespace {
 
-using Complex = std::complex<double>;
 using Sizes = std::vector<int64_t>;
 
-int64_t product(const Sizes& sizes) {
+int64_t count_of(const Sizes& sizes) {
   int64_t n = 1;
   for (const int64_t s : sizes) n *= s;
   return n;
@@ -44,7 +43,7 @@ std::vector<Complex> transform(const std::vector<Complex>& x, const Sizes& sizes
 
 // The elements of one array of sizes `from` as one of sizes `to`, cut or with zeros.
 std::vector<Complex> fitted(const Complex* x, const Sizes& from, const Sizes& to) {
-  std::vector<Complex> out(static_cast<size_t>(product(to)));
+  std::vector<Complex> out(static_cast<size_t>(count_of(to)));
   for (size_t i = 0; i < out.size(); ++i) {
     const Sizes at = places(static_cast<int64_t>(i), to);
     int64_t flat = 0;
@@ -58,28 +57,28 @@ std::vector<Complex> fitted(const Complex* x, const Sizes& from, const Sizes& to
   return out;
 }
 
-enum class Kind { kForward, kInverse, kFromReal, kToReal };
+enum class Fourier { kForward, kInverse, kFromReal, kToReal };
 
-std::vector<Complex> expected(Kind kind, const Complex* x, const Sizes& in,
+std::vector<Complex> expected(Fourier kind, const Complex* x, const Sizes& in,
                               const Sizes& full) {
-  const auto n = double(product(full));
+  const auto n = double(count_of(full));
   Sizes half = full;
   half.back() = full.back() / 2 + 1;
   std::vector<Complex> out;
   switch (kind) {
-    case Kind::kForward:
-      return transform({x, x + product(in)}, in, -1);
-    case Kind::kInverse:
-      out = transform({x, x + product(in)}, in, 1);
+    case Fourier::kForward:
+      return transform({x, x + count_of(in)}, in, -1);
+    case Fourier::kInverse:
+      out = transform({x, x + count_of(in)}, in, 1);
       break;
-    case Kind::kFromReal: {
+    case Fourier::kFromReal: {
       const auto all = transform(fitted(x, in, full), full, -1);
       return fitted(all.data(), full, half);
     }
-    case Kind::kToReal: {
+    case Fourier::kToReal: {
       // Outer dimensions first; then the other half of the last one is the conjugate.
       const auto kept = fitted(x, in, half);
-      std::vector<Complex> whole(static_cast<size_t>(product(full)));
+      std::vector<Complex> whole(static_cast<size_t>(count_of(full)));
       for (size_t o = 0; o < whole.size(); ++o) {
         const Sizes at = places(static_cast<int64_t>(o), full);
         double sum = 0;
@@ -103,21 +102,22 @@ std::vector<Complex> expected(Kind kind, const Complex* x, const Sizes& in,
   return out;
 }
 
-void add(CaseList& cases, const char* op, Kind kind, const Sizes& in, const Sizes& full) {
+void add_fourier(CaseList& cases, const char* op, Fourier kind, const Sizes& in,
+                 const Sizes& full) {
   constexpr int64_t kBatch = 2;
   Shape shape{kBatch};
   for (const int64_t s : in) shape.push_back(s);
   Sizes out_sizes = full;
-  if (kind == Kind::kFromReal) out_sizes.back() = full.back() / 2 + 1;
+  if (kind == Fourier::kFromReal) out_sizes.back() = full.back() / 2 + 1;
   Shape out_shape{kBatch};
   for (const int64_t s : out_sizes) out_shape.push_back(s);
   std::vector<In> inputs = {{.shape = shape}};
-  if (kind == Kind::kFromReal || kind == Kind::kToReal) {
+  if (kind == Fourier::kFromReal || kind == Fourier::kToReal) {
     inputs.push_back({.shape = {static_cast<int64_t>(full.size())},
                       .fixed = std::vector<double>(full.begin(), full.end()),
                       .dtype = DType::kInt32});
   }
-  const bool real = kind == Kind::kFromReal;
+  const bool real = kind == Fourier::kFromReal;
   std::string name;
   for (const int64_t s : full) name += (name.empty() ? "" : "x") + std::to_string(s);
   cases.push_back(
@@ -132,7 +132,7 @@ void add(CaseList& cases, const char* op, Kind kind, const Sizes& in, const Size
              r.shape = out_shape;
              for (int64_t b = 0; b < kBatch; ++b) {
                const auto part =
-                   expected(kind, x[0].values.data() + b * product(in), in, full);
+                   expected(kind, x[0].values.data() + b * count_of(in), in, full);
                r.values.insert(r.values.end(), part.begin(), part.end());
              }
              return std::vector<Ref>{r};
@@ -144,23 +144,23 @@ void add(CaseList& cases, const char* op, Kind kind, const Sizes& in, const Size
 
 void add_signal_cases(CaseList& cases) {
   for (const int64_t n : {1, 2, 12, 17, 30}) {
-    add(cases, "FFT", Kind::kForward, {n}, {n});
-    add(cases, "IFFT", Kind::kInverse, {n}, {n});
+    add_fourier(cases, "FFT", Fourier::kForward, {n}, {n});
+    add_fourier(cases, "IFFT", Fourier::kInverse, {n}, {n});
   }
   for (const int64_t n : {7, 8, 5, 12, 19}) {
-    add(cases, "RFFT", Kind::kFromReal, {8}, {n});
-    add(cases, "IRFFT", Kind::kToReal, {5}, {n});
+    add_fourier(cases, "RFFT", Fourier::kFromReal, {8}, {n});
+    add_fourier(cases, "IRFFT", Fourier::kToReal, {5}, {n});
   }
-  add(cases, "FFT2D", Kind::kForward, {4, 3}, {4, 3});
-  add(cases, "IFFT2D", Kind::kInverse, {4, 3}, {4, 3});
-  add(cases, "RFFT2D", Kind::kFromReal, {4, 6}, {4, 6});
-  add(cases, "RFFT2D", Kind::kFromReal, {4, 6}, {5, 3});
-  add(cases, "IRFFT2D", Kind::kToReal, {4, 4}, {4, 6});
-  add(cases, "IRFFT2D", Kind::kToReal, {4, 4}, {3, 7});
-  add(cases, "FFT3D", Kind::kForward, {2, 3, 4}, {2, 3, 4});
-  add(cases, "IFFT3D", Kind::kInverse, {2, 3, 4}, {2, 3, 4});
-  add(cases, "RFFT3D", Kind::kFromReal, {2, 3, 4}, {2, 3, 4});
-  add(cases, "IRFFT3D", Kind::kToReal, {2, 3, 3}, {2, 3, 4});
+  add_fourier(cases, "FFT2D", Fourier::kForward, {4, 3}, {4, 3});
+  add_fourier(cases, "IFFT2D", Fourier::kInverse, {4, 3}, {4, 3});
+  add_fourier(cases, "RFFT2D", Fourier::kFromReal, {4, 6}, {4, 6});
+  add_fourier(cases, "RFFT2D", Fourier::kFromReal, {4, 6}, {5, 3});
+  add_fourier(cases, "IRFFT2D", Fourier::kToReal, {4, 4}, {4, 6});
+  add_fourier(cases, "IRFFT2D", Fourier::kToReal, {4, 4}, {3, 7});
+  add_fourier(cases, "FFT3D", Fourier::kForward, {2, 3, 4}, {2, 3, 4});
+  add_fourier(cases, "IFFT3D", Fourier::kInverse, {2, 3, 4}, {2, 3, 4});
+  add_fourier(cases, "RFFT3D", Fourier::kFromReal, {2, 3, 4}, {2, 3, 4});
+  add_fourier(cases, "IRFFT3D", Fourier::kToReal, {2, 3, 3}, {2, 3, 4});
 }
 
 }  // namespace tandem::testing

@@ -10,13 +10,6 @@ namespace tandem::testing {
 
 namespace {
 
-const double kNan = std::numeric_limits<double>::quiet_NaN();
-const double kInf = std::numeric_limits<double>::infinity();
-const std::vector<DType> kReals = {DType::kFloat32,  DType::kFloat64, DType::kFloat16,
-                                   DType::kBFloat16, DType::kInt8,    DType::kInt16,
-                                   DType::kInt32,    DType::kInt64,   DType::kUInt8,
-                                   DType::kUInt16,   DType::kUInt32,  DType::kUInt64};
-
 // NaN above every number.
 bool below(double a, double b) {
   if (std::isnan(a)) return false;
@@ -61,7 +54,7 @@ void add_sort(CaseList& cases, std::string name, In x, int axis, Direction direc
        .name = name,
        .inputs = {x},
        .attrs = owned(attrs),
-       .dtypes = kReals,
+       .dtypes = kRealTypes,
        .reference = [=](const std::vector<Ref>& in, DType) -> std::vector<Ref> {
          Ref out = in[0];
          for_lines(in[0], at_axis, [&](const auto& row, const auto& place) {
@@ -76,7 +69,7 @@ void add_sort(CaseList& cases, std::string name, In x, int axis, Direction direc
        .name = name,
        .inputs = {x},
        .attrs = owned(attrs),
-       .dtypes = kReals,
+       .dtypes = kRealTypes,
        .reference = [=](const std::vector<Ref>& in, DType) -> std::vector<Ref> {
          Ref out = in[0];
          for_lines(in[0], at_axis, [&](const auto& row, const auto& place) {
@@ -90,7 +83,7 @@ void add_sort(CaseList& cases, std::string name, In x, int axis, Direction direc
 }
 
 OpCase top_k_case(std::string name, In x, int64_t k, TopKAttrs attrs = {},
-                  std::vector<DType> dtypes = kReals) {
+                  std::vector<DType> dtypes = kRealTypes) {
   const bool distinct = x.spread > 0;
   return {.op = "TopKV2",
           .name = std::move(name),
@@ -130,7 +123,7 @@ OpCase bound_case(const char* op, std::string name, Shape sorted, Shape values,
                       .low = -1,
                       .high = static_cast<double>(sorted[1]) / 2 + 1}},
           .attrs = owned(BoundAttrs{out}),
-          .dtypes = kReals,
+          .dtypes = kRealTypes,
           .reference = [upper](const std::vector<Ref>& in, DType) -> std::vector<Ref> {
             Ref result = zeros_of(in[1].shape);
             for (int64_t i = 0; i < result.n(); ++i) {
@@ -153,7 +146,7 @@ OpCase nth_case(std::string name, In x, int64_t n, bool reverse) {
       .name = std::move(name),
       .inputs = {std::move(x), scalar_in(static_cast<double>(n))},
       .attrs = owned(NthElementAttrs{reverse}),
-      .dtypes = kReals,
+      .dtypes = kRealTypes,
       .reference = [n, reverse](const std::vector<Ref>& in, DType) -> std::vector<Ref> {
         const int last = in[0].shape.rank() - 1;
         Ref out{in[0].shape.slice(0, last), {}, {}};

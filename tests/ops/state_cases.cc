@@ -10,9 +10,6 @@ namespace tandem::testing {
 
 namespace {
 
-using Combine =
-    std::function<std::complex<double>(std::complex<double>, std::complex<double>)>;
-
 const std::vector<DType> kNumbers = {DType::kFloat32, DType::kFloat64,  DType::kFloat16,
                                      DType::kInt8,    DType::kInt32,    DType::kInt64,
                                      DType::kUInt16,  DType::kComplex64};

@@ -8,6 +8,7 @@
 #include "device/runtime.h"
 #include "op/emitter.h"
 #include "run/graph_interpreter.h"
+#include "support/layouts.h"
 #include "tandem/tandem.h"
 
 namespace tandem::testing {
@@ -43,8 +44,6 @@ Tensor convolved(const Tensor& x, const Tensor& image) {
       image, filters(x),
       {.padding = nn::Padding::kSame, .data_format = nn::DataFormat::kNCHW});
 }
-Tensor to_last(const Tensor& image) { return transpose(image, {{0, 2, 3, 1}}); }
-Tensor to_first(const Tensor& image) { return transpose(image, {{0, 3, 1, 2}}); }
 
 // Steps from a tensor to one of the same shape.
 const std::vector<Step>& same_shape_steps() {

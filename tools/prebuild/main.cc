@@ -1,9 +1,12 @@
-// tandem_prebuild PLUGIN CACHE FILE: compiles the kernels of usual calls for the
-// architectures of kernels/cuda/prebuilt.h and writes them into FILE, which lies beside
-// the plugin. What CACHE has already is not compiled again.
+// tandem_prebuild PLUGIN CACHE FILE [ARCHITECTURE...]: compiles the kernels of usual
+// calls for the architectures of kernels/cuda/prebuilt.h, or for those of them that are
+// named (80: compute capability 8.0), and writes them into FILE, which lies beside the
+// plugin. What CACHE has already is not compiled again.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <set>
+#include <string>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -42,7 +45,8 @@ void prepare_all(const Graph& graph, Device& device) {
   }
 }
 
-int run(const char* plugin, const char* cache, const char* file) {
+int run(const char* plugin, const char* cache, const char* file,
+        const std::set<std::string>& wanted) {
   void* const library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
   if (!library) throw NotFoundError(dlerror());
   const auto entry =
@@ -52,6 +56,7 @@ int run(const char* plugin, const char* cache, const char* file) {
   const std::vector<Graph> ops = op_graphs(), steps = step_graphs();
   for (const cuda::CompileTarget target : cuda::kPrebuiltTargets) {
     if (target.ptx) continue;
+    if (!wanted.empty() && !wanted.contains(std::to_string(target.arch))) continue;
     Device& device = prebuilder.device(target.arch);
     config::enable_tensor_float_32_execution(true);
     for (const Graph& g : ops) prepare_all(g, device);
@@ -75,13 +80,14 @@ int run(const char* plugin, const char* cache, const char* file) {
 }  // namespace tandem::prebuild
 
 int main(int count, char** arguments) {
-  if (count != 4) {
-    std::fputs("usage: tandem_prebuild PLUGIN CACHE FILE\n", stderr);
+  if (count < 4) {
+    std::fputs("usage: tandem_prebuild PLUGIN CACHE FILE [ARCHITECTURE...]\n", stderr);
     return 2;
   }
   setenv("CUDA_VISIBLE_DEVICES", "", 1);  // a GPU that is here is not needed
   try {
-    return tandem::prebuild::run(arguments[1], arguments[2], arguments[3]);
+    return tandem::prebuild::run(arguments[1], arguments[2], arguments[3],
+                                 {arguments + 4, arguments + count});
   } catch (const std::exception& error) {
     fmt::print(stderr, "tandem_prebuild: {}\n", error.what());
     return 1;

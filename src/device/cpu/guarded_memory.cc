@@ -8,14 +8,14 @@
 #include <unordered_map>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "base/flags.h"
+#include "device/cpu/host_memory.h"
 
 namespace tandem {
 namespace {
 
-constexpr size_t kAlignment = 16;
+constexpr size_t kGuardedAlignment = 16;
 std::atomic<unsigned char> g_fill{0xa5};
 
 /// Where the pages of a block begin, and how many bytes they are.
@@ -27,11 +27,6 @@ std::mutex g_mutex;
 std::unordered_map<void*, Pages>& blocks() {  // guarded by g_mutex
   static auto* map = new std::unordered_map<void*, Pages>;
   return *map;
-}
-
-size_t page_bytes() {
-  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
 }
 
 /// Bytes of the pages that can be touched.
@@ -48,7 +43,8 @@ bool guards_memory() {
 }
 
 void* guarded_allocate(size_t bytes) {
-  const size_t aligned = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t aligned =
+      (bytes + kGuardedAlignment - 1) / kGuardedAlignment * kGuardedAlignment;
   if (aligned < bytes) return nullptr;
   const size_t whole = usable(aligned);
   void* mapped = mmap(nullptr, whole + page_bytes(), PROT_READ | PROT_WRITE,

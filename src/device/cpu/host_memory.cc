@@ -47,6 +47,11 @@ int64_t host_memory_bytes() {
   return bytes;
 }
 
+size_t page_bytes() {
+  static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 void* map_pages(size_t bytes) {
   const size_t slack = bytes >= kHugePage ? kHugePage : 0;
   void* mapped = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,

@@ -10,6 +10,8 @@ namespace tandem {
 /// lower.
 int64_t host_memory_bytes();
 
+size_t page_bytes();
+
 /// Zeroed pages for `bytes` (a multiple of the page size), aligned for huge pages when
 /// that large; null when there is no memory.
 void* map_pages(size_t bytes);

@@ -13,7 +13,7 @@ namespace tandem::cuda {
 
 namespace {
 /// So many endings occupy one more thread: a wake-up takes as long as a few.
-constexpr size_t kWorthHelp = 2;
+constexpr size_t kEndingsWorthHelp = 2;
 /// Pieces of work from one event to the next.
 constexpr uint64_t kBetweenMarks = 64;
 /// A launch waits by itself, and for ever if need be, once about 1,024 are queued. A
@@ -217,7 +217,7 @@ void CudaStream::wait_quietly(uint64_t sequence) {
     Lock lock(mutex_);
     const auto next = next_ending(sequence);
     for (auto e = next; e != endings_.end() && e->sequence <= sequence; ++e) ++helpers;
-    helpers /= kWorthHelp;
+    helpers /= kEndingsWorthHelp;
     // They are called when there is something for them to do.
     if (helpers) await(lock, next->sequence);
   }

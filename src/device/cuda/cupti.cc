@@ -7,7 +7,7 @@
 namespace tandem::cuda {
 namespace {
 
-CuptiLoad load() {
+CuptiLoad open_cupti() {
   CuptiLoad result;
   const std::string name = kCuptiLibrary;
   void* library = open_library(name);
@@ -37,7 +37,7 @@ CuptiLoad load() {
 }  // namespace
 
 const CuptiLoad& load_cupti() {
-  static const CuptiLoad* const loaded = new CuptiLoad(load());
+  static const CuptiLoad* const loaded = new CuptiLoad(open_cupti());
   return *loaded;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 std::atomic<bool> in_forked_child{false};
 
-DriverLoad load() {
+DriverLoad open_driver() {
   DriverLoad result;
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
@@ -51,7 +51,7 @@ DriverLoad load() {
 bool forked() { return in_forked_child; }
 
 const DriverLoad& load_driver() {
-  static const DriverLoad* const loaded = new DriverLoad(load());
+  static const DriverLoad* const loaded = new DriverLoad(open_driver());
   return *loaded;
 }
 

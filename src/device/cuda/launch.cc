@@ -14,7 +14,7 @@ namespace {
 
 enum class Mode { kStream, kAllowed, kForbidden };  // the latter two: in recordings
 thread_local Mode t_mode = Mode::kStream;
-constexpr int kFirstArch = 90;
+constexpr int kFirstOverlapArch = 90;
 
 bool switched_on() {
   static const bool on = env_bool("TANDEM_PROGRAMMATIC_LAUNCH", true);
@@ -51,7 +51,7 @@ bool after_kernels(CUstream stream) {
 }
 
 bool starts_early(const CudaDevice& device, CUstream stream, const LaunchShape& s) {
-  if (!s.early || device.arch() < kFirstArch || !switched_on()) return false;
+  if (!s.early || device.arch() < kFirstOverlapArch || !switched_on()) return false;
   return t_mode == Mode::kStream ? !recorder::enabled()
                                  : t_mode == Mode::kAllowed && after_kernels(stream);
 }

@@ -43,11 +43,10 @@ bool LoopInterrupts::under_way() {
 }
 
 void LoopInterrupts::wait(CudaStream& stream, uint64_t sequence) {
-  using Clock = std::chrono::steady_clock;
   if (!InterruptScope::listens() || !under_way()) return;
   stream.cover(sequence);
   static_cast<CudaStream&>(device_.compute()).cover(last_.load());
-  const auto begin = Clock::now();
+  const auto begin = std::chrono::steady_clock::now();
   while (under_way() && !stream.passed(sequence)) {
     try {
       poll_interrupt_now();
@@ -57,7 +56,7 @@ void LoopInterrupts::wait(CudaStream& stream, uint64_t sequence) {
       device_.clear_interrupt();
       throw;
     }
-    pause_after(Clock::now() - begin);
+    pause_after(std::chrono::steady_clock::now() - begin);
   }
 }
 

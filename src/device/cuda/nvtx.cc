@@ -13,7 +13,7 @@ nvtxDomainHandle_t domain() {
   return made;
 }
 
-void push(const char* name) {
+void push_range(const char* name) {
   nvtxEventAttributes_t event = {};
   event.version = NVTX_VERSION;
   event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
@@ -22,9 +22,9 @@ void push(const char* name) {
   nvtxDomainRangePushEx(domain(), &event);
 }
 
-void pop() { nvtxDomainRangePop(domain()); }
+void pop_range() { nvtxDomainRangePop(domain()); }
 
-constexpr ranges::Sink kSink{push, pop};
+constexpr ranges::Sink kSink{push_range, pop_range};
 
 }  // namespace
 

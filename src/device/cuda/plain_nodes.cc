@@ -24,7 +24,7 @@ std::vector<CUgraphNode> nodes_of(CUgraph graph) {
   return nodes;
 }
 
-CUgraphNodeType type_of(CUgraphNode node) {
+CUgraphNodeType node_type(CUgraphNode node) {
   CUgraphNodeType type{};
   check(driver().cuGraphNodeGetType(node, &type), kLooking);
   return type;
@@ -114,7 +114,7 @@ NodeMap replace_copies_and_fills(CUgraph graph, CudaDevice& device) {
   NodeMap replaced;
   size_t kernels = 0, fills = 0, copies = 0, others = 0;
   for (CUgraphNode node : nodes_of(graph)) {
-    const CUgraphNodeType type = type_of(node);
+    const CUgraphNodeType type = node_type(node);
     std::optional<Launch> launch;
     if (type == CU_GRAPH_NODE_TYPE_KERNEL) {
       ++kernels;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kKiB = 1 << 10, kMiB = 1 << 20;
 /// Bytes that occupy one more thread.
-constexpr size_t kWorthHelp = kMiB;
+constexpr size_t kBytesWorthHelp = kMiB;
 /// From here on a copy is past the caches: the host will not have read all of it soon.
 constexpr size_t kPastCaches = 4 * kMiB;
 /// Small copies share an event; a thread that runs out of blocks waits for no more.
@@ -29,7 +29,7 @@ struct Pieces {
 
 /// Small enough for the first to be on its way soon, large enough for the driver's calls
 /// not to count.
-Pieces cut(size_t bytes) {
+Pieces cut_in_pieces(size_t bytes) {
   if (bytes <= 512 * kKiB) return {bytes, 1};
   const size_t even = (bytes / 16 + 64 * kKiB - 1) / (64 * kKiB) * (64 * kKiB);
   const size_t piece = std::clamp(even, 256 * kKiB, PinnedPool::kBlock);
@@ -37,7 +37,7 @@ Pieces cut(size_t bytes) {
 }
 
 size_t helpers_for(size_t bytes) {
-  return bytes < kWorthHelp ? 0 : bytes / kWorthHelp - 1;
+  return bytes < kBytesWorthHelp ? 0 : bytes / kBytesWorthHelp - 1;
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ TimePoint CudaDevice::copy_to_gpu(CudaStream& stream, void* to, const void* from
                                   size_t bytes) {
   activate();
   const auto* const source = static_cast<const std::byte*>(from);
-  const Pieces pieces = cut(bytes);
+  const Pieces pieces = cut_in_pieces(bytes);
   if (pieces.count == 1) {
     std::byte* const block = pinned_.acquire();
     std::memcpy(block, source, bytes);
@@ -126,7 +126,7 @@ TimePoint CudaDevice::copy_to_host(CudaStream& stream, void* to, const void* fro
                                    size_t bytes) {
   activate();
   auto* const target = static_cast<std::byte*>(to);
-  const Pieces pieces = cut(bytes);
+  const Pieces pieces = cut_in_pieces(bytes);
   const bool past_caches = bytes >= kPastCaches;
   TimePoint first, done;
   size_t next = 0;

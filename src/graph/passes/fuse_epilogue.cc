@@ -47,9 +47,10 @@ bool result_will_do(const Node& user, ValueRef before, const Epilogue& e) {
   return e.activation_name == "LeakyRelu" && user.is_op("LeakyReluGrad") && e.alpha >= 0;
 }
 
-class Finder {
+class EpilogueFinder {
  public:
-  explicit Finder(const FusionGraph& graph) : fusion_(graph), graph_(graph.graph()) {}
+  explicit EpilogueFinder(const FusionGraph& graph)
+      : fusion_(graph), graph_(graph.graph()) {}
 
   /// What the product can swallow; `moved` gets users of the value before the activation
   /// that must look at the one after it.
@@ -214,7 +215,7 @@ Graph fuse_epilogue(const Graph& graph, FusionNotes* notes, const EndAllowed& al
   std::vector<FusionReplacement> replacements;
   {
     const FusionGraph fusion(graph);
-    const Finder finder(fusion);
+    const EpilogueFinder finder(fusion);
     // Of two products of one row whose sum is taken, each could be the other's bias.
     std::vector<bool> taken(graph.nodes().size(), false);
     for (int32_t i = 0; i < graph.size(); ++i) {

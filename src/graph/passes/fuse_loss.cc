@@ -26,9 +26,9 @@ struct LossEnd {
   Shape scale_shape = {};
 };
 
-class Finder {
+class LossFinder {
  public:
-  explicit Finder(const FusionGraph& graph) : fusion_(graph), graph_(graph.graph()) {}
+  explicit LossFinder(const FusionGraph& graph) : fusion_(graph), graph_(graph.graph()) {}
 
   std::optional<LossEnd> find(int32_t loss) const {
     const Node& n = graph_.node(loss);
@@ -182,7 +182,7 @@ bool has_losses(const Graph& graph) {
 Graph fuse_loss(const Graph& graph, FusionNotes* notes, const EndAllowed& allowed) {
   if (!has_losses(graph)) return graph;
   const FusionGraph fusion(graph);
-  const Finder finder(fusion);
+  const LossFinder finder(fusion);
   std::vector<FusionReplacement> replacements;
   for (int32_t i = 0; i < graph.size(); ++i) {
     const std::optional<LossEnd> e = finder.find(i);

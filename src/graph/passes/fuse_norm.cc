@@ -22,9 +22,9 @@ struct NormEnd {
   std::vector<int32_t> moved;  // gradients that must look at the result
 };
 
-class Finder {
+class NormFinder {
  public:
-  explicit Finder(const FusionGraph& graph) : fusion_(graph), graph_(graph.graph()) {}
+  explicit NormFinder(const FusionGraph& graph) : fusion_(graph), graph_(graph.graph()) {}
 
   std::optional<NormEnd> find(int32_t norm) const {
     const Node& n = graph_.node(norm);
@@ -143,7 +143,7 @@ Graph fuse_norm(const Graph& graph, FusionNotes* notes, const EndAllowed& allowe
   std::vector<FusionReplacement> replacements;
   {
     const FusionGraph fusion(graph);
-    const Finder finder(fusion);
+    const NormFinder finder(fusion);
     // Of two normalisations whose sum is taken, one is the other's side.
     std::vector<bool> taken(graph.nodes().size(), false);
     for (int32_t i = 0; i < graph.size(); ++i) {

@@ -25,9 +25,10 @@ struct GradEnd {
   bool side = false;   // what relu's gradient gives is wanted
 };
 
-class Finder {
+class NormGradFinder {
  public:
-  explicit Finder(const FusionGraph& graph) : fusion_(graph), graph_(graph.graph()) {}
+  explicit NormGradFinder(const FusionGraph& graph)
+      : fusion_(graph), graph_(graph.graph()) {}
 
   std::optional<GradEnd> find(int32_t norm) const {
     const Node& n = graph_.node(norm);
@@ -166,20 +167,20 @@ FusionReplacement replacement(const Graph& graph, const GradEnd& e) {
   return r;
 }
 
-bool has_norms(const Graph& graph) {
+bool has_norm_grads(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& n) {
     return n.is_op("FusedBatchNormGradV3") ||
            std::any_of(n.subgraphs.begin(), n.subgraphs.end(),
-                       [](const GraphPtr& g) { return has_norms(*g); });
+                       [](const GraphPtr& g) { return has_norm_grads(*g); });
   });
 }
 
 }  // namespace
 
 Graph fuse_norm_grad(const Graph& graph, FusionNotes* notes, const EndAllowed& allowed) {
-  if (!has_norms(graph)) return graph;
+  if (!has_norm_grads(graph)) return graph;
   const FusionGraph fusion(graph);
-  const Finder finder(fusion);
+  const NormGradFinder finder(fusion);
   std::vector<FusionReplacement> replacements;
   // Of two normalisations behind one relu, the first takes its gradient.
   std::vector<bool> taken(graph.nodes().size(), false);

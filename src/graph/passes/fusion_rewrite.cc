@@ -22,10 +22,11 @@ bool must_stay(const Node& n) {
          (n.op->effects & ~static_cast<unsigned>(kReadsState)) != 0;
 }
 
-class Rewrite {
+class FusedRewrite {
  public:
-  Rewrite(const FusionGraph& graph, const std::vector<FusionReplacement>& replacements,
-          const SubgraphPass& subgraphs, FusionNotes* notes)
+  FusedRewrite(const FusionGraph& graph,
+               const std::vector<FusionReplacement>& replacements,
+               const SubgraphPass& subgraphs, FusionNotes* notes)
       : graph_(graph),
         old_(graph.graph()),
         replacements_(replacements),
@@ -237,7 +238,7 @@ class Rewrite {
 Graph rewrite_fused(const FusionGraph& graph,
                     const std::vector<FusionReplacement>& replacements,
                     const SubgraphPass& subgraphs, FusionNotes* notes) {
-  return Rewrite(graph, replacements, subgraphs, notes).run();
+  return FusedRewrite(graph, replacements, subgraphs, notes).run();
 }
 
 }  // namespace tandem

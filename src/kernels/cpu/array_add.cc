@@ -11,15 +11,15 @@ namespace tandem::cpu {
 namespace {
 
 template <class T>
-struct Sum {
+struct SummedIn {
   using type = T;
 };
 template <>
-struct Sum<float16> {
+struct SummedIn<float16> {
   using type = float;
 };
 template <>
-struct Sum<bfloat16> {
+struct SummedIn<bfloat16> {
   using type = float;
 };
 
@@ -65,7 +65,7 @@ void for_number(DType dtype, F&& f) {
 
 template <class T>
 T plus(T a, T b) {
-  using S = typename Sum<T>::type;
+  using S = typename SummedIn<T>::type;
   return static_cast<T>(static_cast<S>(a) + static_cast<S>(b));
 }
 
@@ -145,7 +145,7 @@ RepeatGradPlan prepare_repeat_grad(const Signature& s) {
 }
 template <class T>
 void sum_copies(const RepeatGradPlan& p, const T* grad, T* out) {
-  using S = typename Sum<T>::type;
+  using S = typename SummedIn<T>::type;
   constexpr int64_t kBlock = 256;
   const int64_t per_slice = p.inner * (p.total / std::max<int64_t>(p.n, 1) + 1);
   parallel_for(p.outer * p.n, copy_grain(per_slice, sizeof(T)),

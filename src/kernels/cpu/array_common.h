@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/cpu/bytes16.h"
 #include "kernels/cpu/strided_copy.h"
 #include "op/kernel.h"
 #include "tandem/half.h"
@@ -26,9 +27,6 @@ void fill_zero(void* out, size_t bytes);
 /// Bytes of a tensor's contents, 0 for strings (which start out empty).
 size_t zeroed_bytes(const TensorInfo& t);
 
-struct Bytes16 {
-  uint64_t low, high;
-};
 /// Calls f with a value of the unsigned type of that many bytes, or a std::string for
 /// strings.
 template <class F>

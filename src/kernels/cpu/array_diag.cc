@@ -37,7 +37,7 @@ int64_t packed_at(const DiagBand& b, int64_t row, int64_t d) {
 
 // Calls body(batch, row, first, last): the diagonals [first, last] that cross the row.
 template <class F>
-void for_rows(const BandPlan& p, size_t element, F&& body) {
+void for_band_rows(const BandPlan& p, size_t element, F&& body) {
   const DiagBand& b = p.band;
   parallel_for(p.batches * b.rows, copy_grain(b.cols, element),
                [&](int64_t begin, int64_t end) {
@@ -53,12 +53,14 @@ template <class T>
 void write_band(const BandPlan& p, const T* diagonals, T* out, const T* padding) {
   const DiagBand& b = p.band;
   const int64_t packed = b.num_diags() * b.max_len();
-  for_rows(p, sizeof(T), [&](int64_t batch, int64_t row, int64_t first, int64_t last) {
-    T* to = out + (batch * b.rows + row) * b.cols;
-    if (padding) std::fill_n(to, b.cols, *padding);
-    const T* from = diagonals + batch * packed;
-    for (int64_t d = first; d <= last; ++d) to[row + d] = from[packed_at(b, row, d)];
-  });
+  for_band_rows(p, sizeof(T),
+                [&](int64_t batch, int64_t row, int64_t first, int64_t last) {
+                  T* to = out + (batch * b.rows + row) * b.cols;
+                  if (padding) std::fill_n(to, b.cols, *padding);
+                  const T* from = diagonals + batch * packed;
+                  for (int64_t d = first; d <= last; ++d)
+                    to[row + d] = from[packed_at(b, row, d)];
+                });
 }
 
 void launch_matrix_diag(const BandPlan& p, const LaunchArgs& a) {

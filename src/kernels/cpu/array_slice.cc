@@ -91,10 +91,10 @@ void launch_strided_slice_grad(const PlacePlan& p, const LaunchArgs& a) {
   p.copy.run(a.in<void>(4), a.out<void>());
 }
 
-struct UpdatePlan {
+struct SliceUpdatePlan {
   StridedCopy all, box;
 };
-UpdatePlan prepare_update(const Signature& s) {
+SliceUpdatePlan prepare_slice_update(const Signature& s) {
   const Shape &in = s.in(0).shape, &value = s.in(4).shape;
   const SliceBox box = strided_box(s, in);
   // Steps of the value along the dimensions of the result of the slice, then of the box:
@@ -114,7 +114,7 @@ UpdatePlan prepare_update(const Signature& s) {
   return {StridedCopy::flat(s.in(0).dtype, in.num_elements()),
           into_box(s.in(0).dtype, in, box, small)};
 }
-void launch_update(const UpdatePlan& p, const LaunchArgs& a) {
+void launch_slice_update(const SliceUpdatePlan& p, const LaunchArgs& a) {
   p.all.run(a.in<void>(0), a.out<void>());
   p.box.run(a.in<void>(4), a.out<void>());
 }
@@ -129,8 +129,8 @@ void register_array_slice_kernels(KernelRegistry& registry) {
       make_kernel<prepare_slice_grad, launch_move>("SliceGrad", "cpu.slice_grad"));
   registry.add(make_kernel<prepare_strided_slice_grad, launch_strided_slice_grad>(
       "StridedSliceGrad", "cpu.strided_slice_grad"));
-  registry.add(make_kernel<prepare_update, launch_update>("TensorStridedSliceUpdate",
-                                                          "cpu.strided_slice_update"));
+  registry.add(make_kernel<prepare_slice_update, launch_slice_update>(
+      "TensorStridedSliceUpdate", "cpu.strided_slice_update"));
 }
 
 }  // namespace tandem::cpu

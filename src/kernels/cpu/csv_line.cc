@@ -10,13 +10,9 @@
 
 namespace tandem::cpu {
 
-namespace {
-
-[[noreturn]] void fail(const std::string& message) {
+void csv_fail(const std::string& message) {
   throw InvalidArgumentError("DecodeCSV: " + message);
 }
-
-}  // namespace
 
 std::vector<std::string> csv_fields(std::string_view line, char delimiter, bool quotes) {
   std::vector<std::string> fields;
@@ -27,7 +23,7 @@ std::vector<std::string> csv_fields(std::string_view line, char delimiter, bool 
     if (quotes && at < line.size() && line[at] == '"') {
       for (++at;; ++at) {
         if (at >= line.size())
-          fail("Quoted field has to end with quote followed by delim or end");
+          csv_fail("Quoted field has to end with quote followed by delim or end");
         if (line[at] != '"') {
           field += line[at];
         } else if (at + 1 < line.size() && line[at + 1] == '"') {
@@ -38,12 +34,12 @@ std::vector<std::string> csv_fields(std::string_view line, char delimiter, bool 
       }
       ++at;
       if (at < line.size() && line[at] != delimiter) {
-        fail("Quoted field has to end with quote followed by delim or end");
+        csv_fail("Quoted field has to end with quote followed by delim or end");
       }
     } else {
       for (; at < line.size() && line[at] != delimiter; ++at) {
         if (quotes && line[at] == '"') {
-          fail("Unquoted fields cannot have quotes/CRLFs inside");
+          csv_fail("Unquoted fields cannot have quotes/CRLFs inside");
         }
         field += line[at];
       }
@@ -63,8 +59,8 @@ T csv_number(std::string_view field, size_t column) {
   if (begin < end && *begin == '+') ++begin;
   const auto [stop, error] = std::from_chars(begin, end, v);
   if (error != std::errc() || stop != end) {
-    fail(fmt::format("Field {} in record is not a valid {}: {}", column,
-                     dtype_name(dtype_of<T>), field));
+    csv_fail(fmt::format("Field {} in record is not a valid {}: {}", column,
+                         dtype_name(dtype_of<T>), field));
   }
   return v;
 }

@@ -8,6 +8,9 @@
 
 namespace tandem::cpu {
 
+/// Throws InvalidArgumentError with the op's name before the message.
+[[noreturn]] void csv_fail(const std::string& message);
+
 std::vector<std::string> csv_fields(std::string_view line, char delimiter, bool quotes);
 
 /// T: float, double, int32_t or int64_t. `column` is for the message.

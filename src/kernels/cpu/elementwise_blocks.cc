@@ -31,7 +31,7 @@ namespace {
   isa::add_select_blocks(*table);     \
   isa::add_stream(*table)
 
-void fill(BlockTable* table) {
+void fill_table(BlockTable* table) {
 #if TANDEM_HAVE_V4
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
@@ -53,7 +53,7 @@ void fill(BlockTable* table) {
 const BlockTable& block_table() {
   static const BlockTable* table = [] {
     auto* t = new BlockTable;
-    fill(t);
+    fill_table(t);
     add_special_blocks(*t);
     add_string_blocks(*t);
     return t;

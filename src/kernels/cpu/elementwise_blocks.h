@@ -32,6 +32,11 @@ inline constexpr int kMaxOperands = 3;
 /// first.
 using StreamFn = void (*)(void* destination, const void* source, int64_t bytes);
 inline constexpr int64_t kStreamAlign = 64;
+/// Results of so many bytes and more go past the caches.
+inline constexpr int64_t kStreamedBytes = int64_t{32} << 20;
+
+/// Elements of a cheap op that are worth about 20 µs.
+inline constexpr double kGrainElements = 65536;
 
 /// The block functions of one op for one dtype. Bit i of an index into `variants` says
 /// that operand i is a single element used for all n; null: no such variant, expand the

@@ -71,23 +71,23 @@ template <class From, class To, Narrow kNarrow = Narrow::kLowBits>
   for (int64_t i = 0; i < n; ++i) o[i] = convert<To, kNarrow>(x[i]);
 }
 
-constexpr int64_t kChunk = 512;
+constexpr int64_t kCastChunk = 512;
 
 template <class H, class To>
 void cast_from_half(const void* const* in, void* out, int64_t n, const BlockParams& p) {
-  alignas(64) float buffer[kChunk];
+  alignas(64) float buffer[kCastChunk];
   const void* operand = buffer;
-  for (int64_t b = 0; b < n; b += kChunk) {
-    const int64_t m = std::min(kChunk, n - b);
+  for (int64_t b = 0; b < n; b += kCastChunk) {
+    const int64_t m = std::min(kCastChunk, n - b);
     widen(static_cast<const H*>(in[0]) + b, buffer, m);
     cast<float, To, Narrow::kSaturate>(&operand, static_cast<To*>(out) + b, m, p);
   }
 }
 template <class From, class H>
 void cast_to_half(const void* const* in, void* out, int64_t n, const BlockParams& p) {
-  alignas(64) float buffer[kChunk];
-  for (int64_t b = 0; b < n; b += kChunk) {
-    const int64_t m = std::min(kChunk, n - b);
+  alignas(64) float buffer[kCastChunk];
+  for (int64_t b = 0; b < n; b += kCastChunk) {
+    const int64_t m = std::min(kCastChunk, n - b);
     const void* operand = static_cast<const From*>(in[0]) + b;
     cast<From, float>(&operand, buffer, m, p);
     narrow(buffer, static_cast<H*>(out) + b, m);
@@ -95,9 +95,9 @@ void cast_to_half(const void* const* in, void* out, int64_t n, const BlockParams
 }
 template <class From, class To>
 void cast_half_to_half(const void* const* in, void* out, int64_t n, const BlockParams&) {
-  alignas(64) float buffer[kChunk];
-  for (int64_t b = 0; b < n; b += kChunk) {
-    const int64_t m = std::min(kChunk, n - b);
+  alignas(64) float buffer[kCastChunk];
+  for (int64_t b = 0; b < n; b += kCastChunk) {
+    const int64_t m = std::min(kCastChunk, n - b);
     widen(static_cast<const From*>(in[0]) + b, buffer, m);
     narrow(buffer, static_cast<To*>(out) + b, m);
   }
@@ -144,10 +144,10 @@ void mask_low(const From* x, From* out, int64_t n) {
 }
 template <class From, class To, class Bits, int kDropped>
 void truncate(const void* const* in, void* out, int64_t n, const BlockParams& p) {
-  alignas(64) From buffer[kChunk];
+  alignas(64) From buffer[kCastChunk];
   const void* operand = buffer;
-  for (int64_t b = 0; b < n; b += kChunk) {
-    const int64_t m = std::min(kChunk, n - b);
+  for (int64_t b = 0; b < n; b += kCastChunk) {
+    const int64_t m = std::min(kCastChunk, n - b);
     mask_low<From, Bits, kDropped>(static_cast<const From*>(in[0]) + b, buffer, m);
     cast_block<From, To>()(&operand, static_cast<To*>(out) + b, m, p);
   }
@@ -178,5 +178,6 @@ void add_cast_blocks(BlockTable& t) {
   t.add_cast(kF64, kBf16, true, truncate<double, bfloat16, uint64_t, 45>);
   t.add_cast(kF64, kF16, true, truncate<double, float16, uint64_t, 42>);
 }
+#undef TANDEM_CAST_TYPES
 
 }  // namespace tandem::cpu::TANDEM_ISA

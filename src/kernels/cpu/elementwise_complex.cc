@@ -25,7 +25,7 @@ bool is_zero(C x) {
 }
 
 template <class C>
-C expm1(C z) {
+C complex_expm1(C z) {
   // exp(a) cos(b) - 1 = expm1(a) cos(b) - 2 sin²(b / 2) keeps small numbers accurate.
   using T = typename C::value_type;
   const T half = std::sin(z.imag() / 2);
@@ -33,14 +33,14 @@ C expm1(C z) {
   return {e * std::cos(z.imag()) - 2 * half * half, (e + 1) * std::sin(z.imag())};
 }
 template <class C>
-C log1p(C z) {
+C complex_log1p(C z) {
   using T = typename C::value_type;
   const T a = z.real(), b = z.imag();
   if (std::fabs(a) > T(0.5) || std::fabs(b) > T(0.5)) return std::log(C(1) + z);
   return {T(0.5) * std::log1p(a * (2 + a) + b * b), std::atan2(b, 1 + a)};
 }
 
-void add_arithmetic(Adder t) {
+void add_complex_arithmetic(Adder t) {
   t.binary<TANDEM_COMPLEX>("AddV2", [](auto x, auto y) { return x + y; }, 2);
   t.binary<TANDEM_COMPLEX>("Sub", [](auto x, auto y) { return x - y; }, 2);
   t.binary<TANDEM_COMPLEX>("Mul", [](auto x, auto y) { return times(x, y); }, 3);
@@ -58,7 +58,9 @@ void add_arithmetic(Adder t) {
       60);
   t.binary<TANDEM_COMPLEX>(
       "Xlog1py",
-      [](auto x, auto y) { return is_zero(x) ? decltype(x)(0) : times(x, log1p(y)); },
+      [](auto x, auto y) {
+        return is_zero(x) ? decltype(x)(0) : times(x, complex_log1p(y));
+      },
       60);
   t.binary<TANDEM_COMPLEX>(
       "SquaredDifference",
@@ -88,9 +90,9 @@ void add_functions(Adder t) {
   t.unary<TANDEM_COMPLEX>(
       "Rsqrt", [](auto x) { return decltype(x)(1) / std::sqrt(x); }, 70);
   t.unary<TANDEM_COMPLEX>("Exp", [](auto x) { return std::exp(x); }, 60);
-  t.unary<TANDEM_COMPLEX>("Expm1", [](auto x) { return expm1(x); }, 80);
+  t.unary<TANDEM_COMPLEX>("Expm1", [](auto x) { return complex_expm1(x); }, 80);
   t.unary<TANDEM_COMPLEX>("Log", [](auto x) { return std::log(x); }, 60);
-  t.unary<TANDEM_COMPLEX>("Log1p", [](auto x) { return log1p(x); }, 60);
+  t.unary<TANDEM_COMPLEX>("Log1p", [](auto x) { return complex_log1p(x); }, 60);
   t.unary<TANDEM_COMPLEX>("Sin", [](auto x) { return std::sin(x); }, 100);
   t.unary<TANDEM_COMPLEX>("Cos", [](auto x) { return std::cos(x); }, 100);
   t.unary<TANDEM_COMPLEX>("Tan", [](auto x) { return std::tan(x); }, 100);
@@ -113,7 +115,7 @@ void add_functions(Adder t) {
 }
 
 // With respect to the conjugate, as TensorFlow defines complex gradients.
-void add_gradients(Adder t) {
+void add_complex_gradients(Adder t) {
   t.binary<TANDEM_COMPLEX>(
       "SqrtGrad",
       [](auto y, auto dy) {
@@ -163,13 +165,15 @@ void add_parts(Adder t) {
   t.binary_to<C, T>("Complex", [](T re, T im) { return C(re, im); });
 }
 
+#undef TANDEM_COMPLEX
+
 }  // namespace
 
 void add_complex_blocks(BlockTable& table) {
   const Adder t{table};
-  add_arithmetic(t);
+  add_complex_arithmetic(t);
   add_functions(t);
-  add_gradients(t);
+  add_complex_gradients(t);
   add_parts<float>(t);
   add_parts<double>(t);
 }

@@ -39,7 +39,7 @@ inline auto call(const BlockParams& p, A... a) {
 
 /// Lanes to which the ends of loops over vector math are padded: the result of an element
 /// does not depend on where in a block it stands.
-inline constexpr int64_t kLanes = 16;
+inline constexpr int64_t kPaddedLanes = 16;
 
 // Operand I of a loop: its element i, or the only one.
 template <bool kScalar, class T>
@@ -122,11 +122,11 @@ template <class F, class R, class T, unsigned kScalars>
 /// kBlock over whole vectors, then over the rest padded to a whole vector.
 template <Block kBlock, class T, int kOperands, unsigned kScalars>
 void padded(const void* const* in, void* out, int64_t n, const BlockParams& p) {
-  const int64_t whole = n - n % kLanes;
+  const int64_t whole = n - n % kPaddedLanes;
   if (whole) kBlock(in, out, whole, p);
   if (whole == n) return;
   const auto rest = static_cast<size_t>(n - whole);
-  alignas(64) T buffers[kOperands + 1][kLanes];
+  alignas(64) T buffers[kOperands + 1][kPaddedLanes];
   const void* tail[kOperands];
   for (int i = 0; i < kOperands; ++i) {
     const T* x = static_cast<const T*>(in[i]);
@@ -134,11 +134,11 @@ void padded(const void* const* in, void* out, int64_t n, const BlockParams& p) {
       tail[i] = x;
       continue;
     }
-    std::fill_n(buffers[i], kLanes, x[whole]);
+    std::fill_n(buffers[i], kPaddedLanes, x[whole]);
     std::memcpy(buffers[i], x + whole, rest * sizeof(T));
     tail[i] = buffers[i];
   }
-  kBlock(tail, buffers[kOperands], kLanes, p);
+  kBlock(tail, buffers[kOperands], kPaddedLanes, p);
   std::memcpy(static_cast<T*>(out) + whole, buffers[kOperands], rest * sizeof(T));
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/parallel.h"
+#include "kernels/cpu/bytes16.h"
 
 namespace tandem::cpu {
 
@@ -13,10 +14,7 @@ constexpr int64_t kShortRun = 32;      // below it a call per run costs more tha
 constexpr int64_t kExpandChunk = 512;  // elements written out at a time
 constexpr int64_t kUnit = 64;          // ranges of threads start at multiples of it
 constexpr size_t kMaxElement = 16;
-constexpr int64_t kStreamedBytes = int64_t{32}
-                                   << 20;    // results from here on go past the caches
-constexpr int64_t kStreamChunk = 8192;       // bytes computed into the L1 cache at a time
-constexpr double kElementsPerGrain = 65536;  // cheap ones in 20 µs
+constexpr int64_t kStreamChunk = 8192;  // bytes computed into the L1 cache at a time
 
 // Dimensions of size 1 go, and neighbours that every operand walks as one are merged.
 void collapse(ElementwisePlan& p) {
@@ -81,10 +79,10 @@ struct Cursor {
   }
 };
 
-const std::byte* at(const void* base, int64_t elements, uint32_t size) {
+const std::byte* element_at(const void* base, int64_t elements, uint32_t size) {
   return static_cast<const std::byte*>(base) + elements * static_cast<int64_t>(size);
 }
-std::byte* at(void* base, int64_t elements, uint32_t size) {
+std::byte* element_at(void* base, int64_t elements, uint32_t size) {
   return static_cast<std::byte*>(base) + elements * static_cast<int64_t>(size);
 }
 
@@ -100,7 +98,7 @@ void run_streamed(const ElementwisePlan& p, const void** operands, std::byte* ou
     p.block(operands, buffer, m, p.params);
     p.stream(out + e * p.out_size, buffer, m * p.out_size);
     for (int i = 0; i < p.operands; ++i) {
-      if (!(p.scalars >> i & 1)) operands[i] = at(operands[i], m, p.in[i].size);
+      if (!(p.scalars >> i & 1)) operands[i] = element_at(operands[i], m, p.in[i].size);
     }
     e += m;
   }
@@ -121,12 +119,12 @@ void run_flat(const ElementwisePlan& p, const void* const* in, void* out, int64_
               int64_t end) {
   const void* operands[kMaxOperands];
   for (int i = 0; i < p.operands; ++i) {
-    operands[i] = (p.scalars >> i & 1) ? in[i] : at(in[i], begin, p.in[i].size);
+    operands[i] = (p.scalars >> i & 1) ? in[i] : element_at(in[i], begin, p.in[i].size);
   }
   if (streamable(p, in, out)) {
-    return run_streamed(p, operands, at(out, begin, p.out_size), end - begin);
+    return run_streamed(p, operands, element_at(out, begin, p.out_size), end - begin);
   }
-  p.block(operands, at(out, begin, p.out_size), end - begin, p.params);
+  p.block(operands, element_at(out, begin, p.out_size), end - begin, p.params);
 }
 
 void run_runs(const ElementwisePlan& p, const void* const* in, void* out, int64_t begin,
@@ -137,9 +135,9 @@ void run_runs(const ElementwisePlan& p, const void* const* in, void* out, int64_
     const int64_t m = std::min(length - cursor.index[p.rank - 1], end - e);
     const void* operands[kMaxOperands];
     for (int i = 0; i < p.operands; ++i) {
-      operands[i] = at(in[i], cursor.offset[i], p.in[i].size);
+      operands[i] = element_at(in[i], cursor.offset[i], p.in[i].size);
     }
-    p.block(operands, at(out, e, p.out_size), m, p.params);
+    p.block(operands, element_at(out, e, p.out_size), m, p.params);
     e += m;
     cursor.next_run(p);
   }
@@ -166,9 +164,6 @@ void expand(const ElementwisePlan& p, int i, const void* base, Cursor cursor,
     cursor.next_run(p);
   }
 }
-struct Bytes16 {
-  uint64_t low, high;
-};
 void expand_any(const ElementwisePlan& p, int i, const void* base, const Cursor& cursor,
                 int64_t count, void* out) {
   switch (p.in[i].size) {
@@ -201,7 +196,7 @@ void run_expand(const ElementwisePlan& p, const void* const* in, void* out, int6
     for (int i = 0; i < p.operands; ++i) {
       const OperandPlan& operand = p.in[i];
       if (operand.contiguous) {
-        operands[i] = at(in[i], e, operand.size);
+        operands[i] = element_at(in[i], e, operand.size);
         continue;
       }
       operands[i] = buffers[i];
@@ -209,7 +204,7 @@ void run_expand(const ElementwisePlan& p, const void* const* in, void* out, int6
                         (e - begin) >= chunk && e % period == 0;
       if (!kept) expand_any(p, i, in[i], cursor, operand.tiled ? chunk : m, buffers[i]);
     }
-    p.blocks.variants[0](operands, at(out, e, p.out_size), m, p.params);
+    p.blocks.variants[0](operands, element_at(out, e, p.out_size), m, p.params);
     e += m;
   }
 }
@@ -227,8 +222,7 @@ ElementwisePlan plan_elementwise(const ElementwiseBlocks& blocks,
   p.rank = output.shape.rank();
   p.n = output.shape.num_elements();
   p.out_size = static_cast<uint32_t>(dtype_size(output.dtype));
-  p.grain =
-      std::max<int64_t>(static_cast<int64_t>(kElementsPerGrain / blocks.cost), kUnit);
+  p.grain = std::max<int64_t>(static_cast<int64_t>(kGrainElements / blocks.cost), kUnit);
   std::copy(output.shape.begin(), output.shape.end(), p.dims);
   if (p.n == 0) return p;
   for (int i = 0; i < p.operands; ++i) {

@@ -2,16 +2,13 @@
 // element size.
 #include <array>
 
+#include "kernels/cpu/bytes16.h"
 #include "kernels/cpu/elementwise_families.h"
 #include "kernels/cpu/elementwise_loops.h"
 
 namespace tandem::cpu::TANDEM_ISA {
 
 namespace {
-
-struct Bytes16 {
-  uint64_t low, high;
-};
 
 template <class T, unsigned kScalars>
 void select(const void* const* in, void* out, int64_t n, const BlockParams&) {

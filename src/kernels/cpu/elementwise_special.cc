@@ -14,12 +14,12 @@ namespace tandem::cpu {
 namespace {
 
 template <class T>
-double get(const void* p, int64_t i) {
+double as_double_at(const void* p, int64_t i) {
   return static_cast<double>(static_cast<const T*>(p)[i]);
 }
 // float16 and bfloat16 convert from float.
 template <class T>
-T put(double v) {
+T as_element(double v) {
   if constexpr (sizeof(T) == 2) {
     return T(static_cast<float>(v));
   } else {
@@ -29,20 +29,22 @@ T put(double v) {
 
 template <double (*f)(double), class T>
 void special1(const void* const* in, void* out, int64_t n, const BlockParams&) {
-  for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = put<T>(f(get<T>(in[0], i)));
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<T*>(out)[i] = as_element<T>(f(as_double_at<T>(in[0], i)));
 }
 template <double (*f)(double, double), class T, unsigned kScalars>
 void special2(const void* const* in, void* out, int64_t n, const BlockParams&) {
   for (int64_t i = 0; i < n; ++i) {
-    static_cast<T*>(out)[i] = put<T>(
-        f(get<T>(in[0], (kScalars & 1) ? 0 : i), get<T>(in[1], (kScalars & 2) ? 0 : i)));
+    static_cast<T*>(out)[i] =
+        as_element<T>(f(as_double_at<T>(in[0], (kScalars & 1) ? 0 : i),
+                        as_double_at<T>(in[1], (kScalars & 2) ? 0 : i)));
   }
 }
 template <double (*f)(double, double, double), class T>
 void special3(const void* const* in, void* out, int64_t n, const BlockParams&) {
   for (int64_t i = 0; i < n; ++i) {
-    static_cast<T*>(out)[i] =
-        put<T>(f(get<T>(in[0], i), get<T>(in[1], i), get<T>(in[2], i)));
+    static_cast<T*>(out)[i] = as_element<T>(f(
+        as_double_at<T>(in[0], i), as_double_at<T>(in[1], i), as_double_at<T>(in[2], i)));
   }
 }
 
@@ -66,7 +68,7 @@ template <class T>
 void angle(const void* const* in, void* out, int64_t n, const BlockParams&) {
   const auto* z = static_cast<const std::complex<T>*>(in[0]);
   for (int64_t i = 0; i < n; ++i) {
-    static_cast<T*>(out)[i] = put<T>(
+    static_cast<T*>(out)[i] = as_element<T>(
         std::atan2(static_cast<double>(z[i].imag()), static_cast<double>(z[i].real())));
   }
 }

@@ -24,7 +24,7 @@ ElementwiseBlocks comparison() {
 }
 
 template <unsigned kScalars>
-void join(const void* const* in, void* out, int64_t n, const BlockParams&) {
+void join_strings(const void* const* in, void* out, int64_t n, const BlockParams&) {
   const auto* x = static_cast<const std::string*>(in[0]);
   const auto* y = static_cast<const std::string*>(in[1]);
   auto* o = static_cast<std::string*>(out);
@@ -33,7 +33,7 @@ void join(const void* const* in, void* out, int64_t n, const BlockParams&) {
 }
 
 template <unsigned kScalars>
-void select(const void* const* in, void* out, int64_t n, const BlockParams&) {
+void select_strings(const void* const* in, void* out, int64_t n, const BlockParams&) {
   const auto* c = static_cast<const bool*>(in[0]);
   const auto* x = static_cast<const std::string*>(in[1]);
   const auto* y = static_cast<const std::string*>(in[2]);
@@ -50,13 +50,15 @@ void add_string_blocks(BlockTable& table) {
   constexpr auto kString = DType::kString;
   table.add("Equal", kString, comparison<true>());
   table.add("NotEqual", kString, comparison<false>());
-  table.add("Add", kString, {2, kString, 60, {join<0>, join<1>, join<2>}});
-  table.add("SelectV2", kString,
-            {3,
-             kString,
-             40,
-             {select<0>, select<1>, select<2>, select<3>, select<4>, select<5>, select<6>,
-              select<7>}});
+  table.add("Add", kString,
+            {2, kString, 60, {join_strings<0>, join_strings<1>, join_strings<2>}});
+  table.add(
+      "SelectV2", kString,
+      {3,
+       kString,
+       40,
+       {select_strings<0>, select_strings<1>, select_strings<2>, select_strings<3>,
+        select_strings<4>, select_strings<5>, select_strings<6>, select_strings<7>}});
 }
 
 }  // namespace tandem::cpu

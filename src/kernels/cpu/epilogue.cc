@@ -9,14 +9,13 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr double kElementsPerGrain = 65536;  // cheap ones in 20 µs
-constexpr int64_t kStretch = 4096;           // elements that stay in the L1 cache
+constexpr int64_t kEpilogueStretch = 4096;  // elements that stay in the L1 cache
 
-std::byte* at(void* base, int64_t element, DType dtype) {
+std::byte* typed_at(void* base, int64_t element, DType dtype) {
   return static_cast<std::byte*>(base) +
          element * static_cast<int64_t>(dtype_size(dtype));
 }
-const std::byte* at(const void* base, int64_t element, DType dtype) {
+const std::byte* typed_at(const void* base, int64_t element, DType dtype) {
   return static_cast<const std::byte*>(base) +
          element * static_cast<int64_t>(dtype_size(dtype));
 }
@@ -28,21 +27,21 @@ void activate(const Epilogue& e, void* c, int64_t n) {
 }
 
 void activate_all(const Epilogue& e, void* c, int64_t n) {
-  parallel_for(n, static_cast<int64_t>(kElementsPerGrain / e.cost),
+  parallel_for(n, static_cast<int64_t>(kGrainElements / e.cost),
                [&](int64_t begin, int64_t end) {
-                 activate(e, at(c, begin, e.dtype), end - begin);
+                 activate(e, typed_at(c, begin, e.dtype), end - begin);
                });
 }
 
 // Rows of `channels` elements, a few at a time: bias row by row, then one activation.
 void apply_to_rows(const Epilogue& e, int64_t channels, void* c, const void* bias,
                    int64_t rows) {
-  const int64_t step = std::max<int64_t>(1, kStretch / channels);
+  const int64_t step = std::max<int64_t>(1, kEpilogueStretch / channels);
   for (int64_t r = 0; r < rows; r += step) {
     const int64_t count = std::min(step, rows - r);
-    std::byte* block = at(c, r * channels, e.dtype);
+    std::byte* block = typed_at(c, r * channels, e.dtype);
     for (int64_t i = 0; i < count; ++i) {
-      std::byte* row = at(block, i * channels, e.dtype);
+      std::byte* row = typed_at(block, i * channels, e.dtype);
       const void* in[] = {row, bias};
       e.add(in, row, channels, {});
     }
@@ -76,18 +75,19 @@ void apply_epilogue(const Epilogue& e, const EpilogueShape& shape, void* c,
   if (e.empty() || shape.outer == 0 || run == 0) return;
   if (!e.bias) return activate_all(e, c, shape.outer * shape.channels * shape.inner);
   const auto grain =
-      static_cast<int64_t>(kElementsPerGrain / e.cost / static_cast<double>(run));
+      static_cast<int64_t>(kGrainElements / e.cost / static_cast<double>(run));
   if (shape.inner == 1) {
     parallel_for(shape.outer, std::max<int64_t>(1, grain), [&](int64_t b, int64_t end) {
-      apply_to_rows(e, run, at(c, b * run, e.dtype), bias, end - b);
+      apply_to_rows(e, run, typed_at(c, b * run, e.dtype), bias, end - b);
     });
     return;
   }
   parallel_for(shape.outer * shape.channels, std::max<int64_t>(1, grain),
                [&](int64_t b, int64_t end) {
                  for (int64_t i = b; i < end; ++i) {
-                   std::byte* plane = at(c, i * run, e.dtype);
-                   const void* in[] = {plane, at(bias, i % shape.channels, e.dtype)};
+                   std::byte* plane = typed_at(c, i * run, e.dtype);
+                   const void* in[] = {plane,
+                                       typed_at(bias, i % shape.channels, e.dtype)};
                    e.add_one(in, plane, run, {});
                    activate(e, plane, run);
                  }

@@ -22,13 +22,12 @@ namespace tandem::cpu {
 
 namespace {
 
-using namespace io;
 namespace fs = std::filesystem;
 
-struct CountPlan {
+struct PathsPlan {
   int64_t n = 0;
 };
-CountPlan prepare_count(const Signature& s) { return {s.in(0).shape.num_elements()}; }
+PathsPlan prepare_paths(const Signature& s) { return {s.in(0).shape.num_elements()}; }
 
 [[noreturn]] void fail_file(const std::string& name, int error) {
   const std::string message = fmt::format("{}; {}", name, std::strerror(error));
@@ -41,7 +40,7 @@ CountPlan prepare_count(const Signature& s) { return {s.in(0).shape.num_elements
   throw UnknownError(message);
 }
 
-void launch_read(const CountPlan&, const LaunchArgs& a) {
+void launch_read(const PathsPlan&, const LaunchArgs& a) {
   const std::string name = checked_path(*a.in<std::string>(0));
   std::string& out = *a.out<std::string>();
   std::error_code wrong;
@@ -61,7 +60,7 @@ void launch_read(const CountPlan&, const LaunchArgs& a) {
   }
 }
 
-void launch_write(const CountPlan&, const LaunchArgs& a) {
+void launch_write(const PathsPlan&, const LaunchArgs& a) {
   const std::string name = checked_path(*a.in<std::string>(0));
   const std::string& contents = *a.in<std::string>(1);
   std::error_code ignored;
@@ -75,7 +74,7 @@ void launch_write(const CountPlan&, const LaunchArgs& a) {
   if (!file) fail_file(name, errno ? errno : EIO);
 }
 
-void launch_matching(const CountPlan& p, const LaunchArgs& a, OutputAllocator& outputs) {
+void launch_matching(const PathsPlan& p, const LaunchArgs& a, OutputAllocator& outputs) {
   std::set<std::string> names;
   for (int64_t i = 0; i < p.n; ++i) {
     glob_t found{};
@@ -92,13 +91,13 @@ void launch_matching(const CountPlan& p, const LaunchArgs& a, OutputAllocator& o
 // ---- Numbers from bytes
 
 struct RawPlan {
-  DecodeRawAttrs attrs;
+  io::DecodeRawAttrs attrs;
   Shape shape;
   int64_t n = 0;
   size_t element = 1, half = 1;  // half: of a complex number
 };
 RawPlan prepare_raw(const Signature& s) {
-  const auto& a = s.attrs.as<DecodeRawAttrs>();
+  const auto& a = s.attrs.as<io::DecodeRawAttrs>();
   RawPlan p{a, s.in(0).shape, s.in(0).shape.num_elements(), dtype_size(a.out_type), 1};
   p.half = is_complex(a.out_type) ? p.element / 2 : p.element;
   return p;
@@ -143,7 +142,7 @@ struct Base64Plan {
   bool pad = false;
 };
 Base64Plan prepare_base64(const Signature& s) {
-  return {s.in(0).shape.num_elements(), s.attrs.as<Base64Attrs>().pad};
+  return {s.in(0).shape.num_elements(), s.attrs.as<io::Base64Attrs>().pad};
 }
 void launch_encode64(const Base64Plan& p, const LaunchArgs& a) {
   for (int64_t i = 0; i < p.n; ++i) {
@@ -166,7 +165,7 @@ void launch_encode64(const Base64Plan& p, const LaunchArgs& a) {
     }
   }
 }
-void launch_decode64(const CountPlan& p, const LaunchArgs& a) {
+void launch_decode64(const PathsPlan& p, const LaunchArgs& a) {
   for (int64_t i = 0; i < p.n; ++i) {
     std::string_view in = a.in<std::string>(0)[i];
     if (in.size() % 4 == 0) {  // only the last four characters may have padding
@@ -193,15 +192,15 @@ void launch_decode64(const CountPlan& p, const LaunchArgs& a) {
 // ---- Sound
 
 struct WavPlan {
-  DecodeWavAttrs attrs;
+  io::DecodeWavAttrs attrs;
 };
-WavPlan prepare_wav(const Signature& s) { return {s.attrs.as<DecodeWavAttrs>()}; }
+WavPlan prepare_wav(const Signature& s) { return {s.attrs.as<io::DecodeWavAttrs>()}; }
 
 [[noreturn]] void fail_wav(std::string_view what) {
   throw InvalidArgumentError(fmt::format("DecodeWav: {}", what));
 }
 template <class T>
-T little(std::string_view s, size_t at) {
+T little_endian(std::string_view s, size_t at) {
   T v;
   if (at + sizeof(T) > s.size()) fail_wav("Data too short when trying to read a number");
   std::memcpy(&v, s.data() + at, sizeof(T));
@@ -219,12 +218,13 @@ void launch_wav(const WavPlan& p, const LaunchArgs& a, OutputAllocator& outputs)
   std::string_view data;
   for (size_t at = 12; at + 8 <= s.size();) {
     const std::string_view kind = s.substr(at, 4);
-    const size_t size = little<uint32_t>(s, at + 4);
+    const size_t size = little_endian<uint32_t>(s, at + 4);
     at += 8;
     if (kind == "fmt ") {
-      const auto format = little<uint16_t>(s, at), bits = little<uint16_t>(s, at + 14);
-      channels = little<uint16_t>(s, at + 2);
-      rate = little<uint32_t>(s, at + 4);
+      const auto format = little_endian<uint16_t>(s, at),
+                 bits = little_endian<uint16_t>(s, at + 14);
+      channels = little_endian<uint16_t>(s, at + 2);
+      rate = little_endian<uint32_t>(s, at + 4);
       if ((format != 1 && format != 0xfffe) || bits != 16 || channels == 0) {
         fail_wav(
             fmt::format("Can only read 16-bit WAV files, but received format {} "
@@ -246,11 +246,10 @@ void launch_wav(const WavPlan& p, const LaunchArgs& a, OutputAllocator& outputs)
   for (int64_t i = 0; wanted > 0 && i < samples; ++i) {
     for (int64_t c = 0; c < wanted; ++c) {
       const int64_t from = i * channels + std::min<int64_t>(c, channels - 1);
-      out[i * wanted + c] =
-          i < there
-              ? static_cast<float>(little<int16_t>(data, static_cast<size_t>(from) * 2)) /
-                    32768.0f
-              : 0.0f;
+      out[i * wanted + c] = i < there ? static_cast<float>(little_endian<int16_t>(
+                                            data, static_cast<size_t>(from) * 2)) /
+                                            32768.0f
+                                      : 0.0f;
     }
   }
   *static_cast<int32_t*>(outputs.allocate(1, {})) = static_cast<int32_t>(rate);
@@ -308,15 +307,15 @@ void launch_encode_wav(const EncodeWavPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_file_kernels(KernelRegistry& registry) {
-  registry.add(make_kernel<prepare_count, launch_read>("ReadFile", "cpu.ReadFile"));
-  registry.add(make_kernel<prepare_count, launch_write>("WriteFile", "cpu.WriteFile"));
+  registry.add(make_kernel<prepare_paths, launch_read>("ReadFile", "cpu.ReadFile"));
+  registry.add(make_kernel<prepare_paths, launch_write>("WriteFile", "cpu.WriteFile"));
   registry.add(
-      make_kernel<prepare_count, launch_matching>("MatchingFiles", "cpu.MatchingFiles"));
+      make_kernel<prepare_paths, launch_matching>("MatchingFiles", "cpu.MatchingFiles"));
   registry.add(make_kernel<prepare_raw, launch_raw>("DecodeRaw", "cpu.DecodeRaw"));
   registry.add(
       make_kernel<prepare_base64, launch_encode64>("EncodeBase64", "cpu.EncodeBase64"));
   registry.add(
-      make_kernel<prepare_count, launch_decode64>("DecodeBase64", "cpu.DecodeBase64"));
+      make_kernel<prepare_paths, launch_decode64>("DecodeBase64", "cpu.DecodeBase64"));
   registry.add(make_kernel<prepare_wav, launch_wav>("DecodeWav", "cpu.DecodeWav"));
   registry.add(
       make_kernel<prepare_encode_wav, launch_encode_wav>("EncodeWav", "cpu.EncodeWav"));

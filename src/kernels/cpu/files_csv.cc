@@ -33,12 +33,8 @@ CsvPlan prepare_csv(const Signature& s) {
   return p;
 }
 
-[[noreturn]] void fail(const std::string& message) {
-  throw InvalidArgumentError("DecodeCSV: " + message);
-}
-
 template <class T>
-void put(const LaunchArgs& a, int column, int64_t row, const std::string* field) {
+void put_field(const LaunchArgs& a, int column, int64_t row, const std::string* field) {
   T& out = a.out<T>(column)[row];
   if (!field) {
     out = a.in<T>(column + 1)[0];
@@ -59,8 +55,8 @@ void launch_csv(const CsvPlan& p, const LaunchArgs& a) {
     if (p.attrs.select_cols.empty()
             ? fields.size() != wanted
             : static_cast<size_t>(p.attrs.select_cols.back()) >= fields.size()) {
-      fail(fmt::format("Expect {} fields but have {} in record {}", wanted, fields.size(),
-                       row));
+      csv_fail(fmt::format("Expect {} fields but have {} in record {}", wanted,
+                           fields.size(), row));
     }
     for (size_t c = 0; c < wanted; ++c) {
       const std::string& field =
@@ -69,28 +65,28 @@ void launch_csv(const CsvPlan& p, const LaunchArgs& a) {
                      : static_cast<size_t>(p.attrs.select_cols[c])];
       const bool absent = field.empty() || field == p.attrs.na_value;
       if (absent && !p.columns[c].has_default) {
-        fail(fmt::format("Field {} is required but missing in record {}!", c, row));
+        csv_fail(fmt::format("Field {} is required but missing in record {}!", c, row));
       }
       const std::string* value = absent ? nullptr : &field;
       const int column = static_cast<int>(c);
       switch (p.columns[c].dtype) {
         case DType::kFloat32:
-          put<float>(a, column, row, value);
+          put_field<float>(a, column, row, value);
           break;
         case DType::kFloat64:
-          put<double>(a, column, row, value);
+          put_field<double>(a, column, row, value);
           break;
         case DType::kInt32:
-          put<int32_t>(a, column, row, value);
+          put_field<int32_t>(a, column, row, value);
           break;
         case DType::kInt64:
-          put<int64_t>(a, column, row, value);
+          put_field<int64_t>(a, column, row, value);
           break;
         case DType::kString:
-          put<std::string>(a, column, row, value);
+          put_field<std::string>(a, column, row, value);
           break;
         default:
-          fail(
+          csv_fail(
               fmt::format("columns of {} are not supported; use float32, float64, "
                           "int32, int64 or string",
                           dtype_name(p.columns[c].dtype)));

@@ -12,7 +12,7 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 65536;  // additions in about 20 µs
+constexpr int64_t kFusedGrain = 65536;  // additions in about 20 µs
 
 bool supports_fused(const Signature& s) { return plan_fused(s).has_value(); }
 
@@ -64,10 +64,10 @@ void finish_reductions(const FusedPlan& p, const LaunchArgs& a) {
 
 void launch_fused(const FusedPlan& p, const LaunchArgs& a) {
   auto* stores = static_cast<std::byte*>(a.workspace) + p.stores;
-  if (p.weight <= kGrain) {
+  if (p.weight <= kFusedGrain) {
     run_fused_items(p, a, 0, p.items.size(), stores);
   } else {
-    parallel_parts(p.weight, kGrain, p.max_threads,
+    parallel_parts(p.weight, kFusedGrain, p.max_threads,
                    [&](int part, int64_t begin, int64_t end) {
                      run_fused_items(p, a, item_at(p, begin), item_at(p, end),
                                      stores + part * p.store_bytes);

@@ -11,8 +11,8 @@ namespace {
 
 using Kind = FusedInstruction::Kind;
 
-constexpr int64_t kLongRow = 256;  // from here on a call per row costs little
-constexpr int64_t kFewRows = 8;    // column sums over fewer go through lanes
+constexpr int64_t kLongRow = 256;       // from here on a call per row costs little
+constexpr int64_t kFewRowsPerTile = 8;  // column sums over fewer go through lanes
 
 class Compiler : FusedEmitter {
  public:
@@ -60,7 +60,7 @@ class Compiler : FusedEmitter {
     red.kind = kind;
     red.loops = fused_reducer(i.op, i.dtype);
     if (kind == FusedReduction::Kind::kColumn && i.dtype == DType::kFloat32 &&
-        (i.op == "Sum" || i.op == "Mean") && t_.rows_per_tile < kFewRows) {
+        (i.op == "Sum" || i.op == "Mean") && t_.rows_per_tile < kFewRowsPerTile) {
       red.lanes = cpu::find_blocks("AddV2", DType::kFloat32)->variants[0];
     }
     code_.reductions.push_back(red);

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/bytes16.h"
+
 namespace tandem::cpu {
 
 namespace {
-
-struct Bytes16 {
-  uint64_t low, high;
-};
 
 template <class F>
 void by_size(size_t size, F&& f) {
@@ -28,7 +26,7 @@ void by_size(size_t size, F&& f) {
 }
 
 template <class T>
-void repeat(const T* in, T* out, int64_t n, int64_t width) {
+void repeat_elements(const T* in, T* out, int64_t n, int64_t width) {
   // Short runs: whole vectors, whose ends the next run writes over.
   constexpr int64_t kWide = 64 / static_cast<int64_t>(sizeof(T));
   if (width <= kWide) {
@@ -51,7 +49,7 @@ void expand_fill(const void* in, void* out, int64_t n, size_t size) {
 
 void expand_repeat(const void* in, void* out, int64_t n, int64_t width, size_t size) {
   by_size(size, [&]<class T>(T) {
-    repeat(static_cast<const T*>(in), static_cast<T*>(out), n, width);
+    repeat_elements(static_cast<const T*>(in), static_cast<T*>(out), n, width);
   });
 }
 

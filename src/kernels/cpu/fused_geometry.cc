@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/bytes16.h"
+
 namespace tandem::cpu {
 
 namespace {
@@ -14,8 +16,8 @@ struct Dim {
 };
 
 // Dimensions of size 1 go; neighbours on one side that every input walks as one merge.
-std::vector<Dim> collapse(const Shape& domain, std::span<const Shape> inputs,
-                          int row_axes) {
+std::vector<Dim> collapse_domain(const Shape& domain, std::span<const Shape> inputs,
+                                 int row_axes) {
   std::vector<Dim> dims;
   std::vector<int64_t> stride(inputs.size(), 1);
   for (int d = domain.rank() - 1; d >= 0; --d) {  // innermost first
@@ -55,7 +57,7 @@ bool contiguous(std::span<const int64_t> strides, std::span<const int64_t> sizes
   return true;
 }
 
-Access classify(const FusedGeometry& g, size_t input, int64_t count) {
+Access classify_access(const FusedGeometry& g, size_t input, int64_t count) {
   if (count == g.elements()) return Access::kFull;
   const auto strides = g.strides_of(input);
   const auto outer = strides.first(g.outer.size());
@@ -69,8 +71,8 @@ Access classify(const FusedGeometry& g, size_t input, int64_t count) {
 }
 
 template <class T>
-void gather(std::span<const int64_t> sizes, std::span<const int64_t> strides,
-            const T* base, int64_t from, int64_t n, T* out) {
+void gather_strided(std::span<const int64_t> sizes, std::span<const int64_t> strides,
+                    const T* base, int64_t from, int64_t n, T* out) {
   int64_t index[kMaxRank] = {};
   int64_t offset = 0;
   for (size_t d = sizes.size(); d-- > 0;) {
@@ -99,10 +101,6 @@ void gather(std::span<const int64_t> sizes, std::span<const int64_t> strides,
   }
 }
 
-struct Bytes16 {
-  uint64_t low, high;
-};
-
 }  // namespace
 
 int64_t FusedGeometry::outer_offset(size_t input, int64_t row) const {
@@ -126,7 +124,7 @@ FusedGeometry fused_geometry(const Shape& domain, std::span<const Shape> inputs,
     }
     return g;
   }
-  const std::vector<Dim> dims = collapse(domain, inputs, row_axes);
+  const std::vector<Dim> dims = collapse_domain(domain, inputs, row_axes);
   for (const Dim& dim : dims) {
     (dim.column ? g.inner : g.outer).push_back(dim.size);
     (dim.column ? g.columns : g.rows) *= dim.size;
@@ -135,7 +133,7 @@ FusedGeometry fused_geometry(const Shape& domain, std::span<const Shape> inputs,
     for (const Dim& dim : dims) g.strides.push_back(dim.strides[i]);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    g.access.push_back(classify(g, i, inputs[i].num_elements()));
+    g.access.push_back(classify_access(g, i, inputs[i].num_elements()));
   }
   return g;
 }
@@ -152,7 +150,8 @@ void fused_gather(const FusedGeometry& g, size_t input, bool rows_only, const vo
   const std::span<const int64_t> dims(sizes, rank);
   const auto strides = g.strides_of(input).first(rank);
   const auto run = [&]<class T>(T) {
-    gather(dims, strides, static_cast<const T*>(base), from, n, static_cast<T*>(out));
+    gather_strided(dims, strides, static_cast<const T*>(base), from, n,
+                   static_cast<T*>(out));
   };
   switch (size) {
     case 1:

@@ -8,7 +8,7 @@ namespace tandem::cpu {
 namespace {
 
 template <MicroFn MicroFns::* kCount>
-void steps(const MicroRun& run, float* const* p) {
+void run_steps(const MicroRun& run, float* const* p) {
   for (const MicroStep& s : run.steps) {
     (s.run.*kCount)(p[s.in[0]], p[s.in[1]], p[s.in[2]], p[s.out]);
   }
@@ -47,11 +47,11 @@ void run_micro(const MicroRun& run, std::byte* const* slots, std::byte* scratch,
                : reinterpret_cast<float*>(slots[pointer.slot]);
   }
   for (; n >= kMicroTile; n -= kMicroTile) {
-    steps<&MicroFns::tile>(run, p);
+    run_steps<&MicroFns::tile>(run, p);
     for (size_t i = 0; i < run.moving; ++i) p[i] += kMicroTile;
   }
   for (; n >= kMicroTail; n -= kMicroTail) {
-    steps<&MicroFns::tail>(run, p);
+    run_steps<&MicroFns::tail>(run, p);
     for (size_t i = 0; i < run.moving; ++i) p[i] += kMicroTail;
   }
   if (n == 0) return;
@@ -63,7 +63,7 @@ void run_micro(const MicroRun& run, std::byte* const* slots, std::byte* scratch,
     q[i] = copies;
     if (run.pointers[i].read) copy(p[i], q[i], n);
   }
-  steps<&MicroFns::tail>(run, q);
+  run_steps<&MicroFns::tail>(run, q);
   for (size_t i = 0; i < run.moving; ++i) {
     if (run.pointers[i].written) copy(q[i], p[i], n);
   }

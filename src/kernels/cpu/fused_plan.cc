@@ -12,8 +12,8 @@ namespace {
 
 using Reduction = FusedReduction;
 
-constexpr int64_t kMostElements = 1024;  // of a block
-constexpr int64_t kLeastElements = 64;
+constexpr int64_t kMostBlockElements = 1024;  // of a block
+constexpr int64_t kLeastBlockElements = 64;
 constexpr uint32_t kCachedArena = 40 << 10;  // what stays in the L1 cache
 constexpr int64_t kStepWeight = 64;  // a call costs about as much as this many additions
 constexpr int64_t kItemWeight = 32768;  // half of what is worth a thread
@@ -44,7 +44,7 @@ class Planner {
   /// The largest blocks whose registers stay in the cache; else the largest that fit.
   bool find_code(const FusedGeometry& g, uint32_t* index) {
     std::optional<uint32_t> fits;
-    for (int64_t block = kMostElements; block >= kLeastElements; block /= 2) {
+    for (int64_t block = kMostBlockElements; block >= kLeastBlockElements; block /= 2) {
       const std::optional<uint32_t> found = compile(g, block);
       if (!found) continue;
       if (!fits) fits = found;

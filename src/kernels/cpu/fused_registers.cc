@@ -18,9 +18,9 @@ bool writes(const FusedStep& step) {
   return step.kind != StepKind::kColumnFold && step.kind != StepKind::kAllFold;
 }
 
-class Allocator {
+class RegisterAllocator {
  public:
-  Allocator(FusedCode& code, std::span<const SlotLife> lives)
+  RegisterAllocator(FusedCode& code, std::span<const SlotLife> lives)
       : code_(code),
         lives_(lives),
         last_use_(code.slots.size(), -1),
@@ -166,7 +166,7 @@ class Allocator {
 
   class MicroBuilder {
    public:
-    MicroBuilder(const Allocator& a, size_t begin, size_t end)
+    MicroBuilder(const RegisterAllocator& a, size_t begin, size_t end)
         : a_(a), begin_(begin), end_(end) {}
 
     MicroRun build() {
@@ -229,7 +229,7 @@ class Allocator {
       return std::move(run_);
     }
 
-    const Allocator& a_;
+    const RegisterAllocator& a_;
     const size_t begin_, end_;
     MicroRun run_;
     std::map<uint16_t, MicroPointer> pointers_;  // by slot
@@ -293,7 +293,7 @@ void find_later_reads(FusedCode& code, std::span<const FusedStep> steps,
 bool assign_registers(FusedCode& code, std::span<const SlotLife> lives,
                       std::span<const Access> access) {
   join_fused_steps(code, lives);
-  Allocator allocator(code, lives);
+  RegisterAllocator allocator(code, lives);
   if (code.slots.size() > kFusedSlots || !allocator.run()) return false;
   find_moving(code, access);
   for (const FusedOutput& out : code.outputs) {

@@ -9,12 +9,10 @@ namespace tandem::cpu {
 
 namespace {
 
-using Kind = FusedStep::Kind;
+using StepKind = FusedStep::Kind;
 using Place = FusedSlot::Place;
 using Form = FusedOutput::Form;
 
-constexpr int64_t kStreamedBytes = int64_t{32} << 20;  // outputs from here on go past the
-                                                       // caches
 constexpr int kLaneRows = 64;  // rows that column sums add up in float
 
 // How an output that has a block register gets to memory.
@@ -279,7 +277,7 @@ class Runner {
     const FusedStep* const end = code_->steps.data() + to;
     for (; step != end; ++step) {
       const int64_t m = step->per_row ? rows_ : step->count ? step->count : n;
-      if (step->kind == Kind::kBlock) {
+      if (step->kind == StepKind::kBlock) {
         const void* in[kMaxOperands] = {pointer_[step->in[0]], pointer_[step->in[1]],
                                         pointer_[step->in[2]]};
         step->block(in, pointer_[step->out], m, step->params);
@@ -293,29 +291,29 @@ class Runner {
     std::byte* const in = pointer_[s.in[0]];
     std::byte* const out = pointer_[s.out];
     switch (s.kind) {
-      case Kind::kFill:
+      case StepKind::kFill:
         return expand_fill(in, out, n, s.size);
-      case Kind::kRepeat:
+      case StepKind::kRepeat:
         return expand_repeat(in, out, rows_, width_, s.size);
-      case Kind::kTile:
+      case StepKind::kTile:
         return expand_tile(in, out, code_->rows_per_tile, geometry_->columns * s.size);
-      case Kind::kGather:
+      case StepKind::kGather:
         return fused_gather(*geometry_, s.index, s.per_row, input(s.index),
                             s.per_row ? row_ : row_ * geometry_->columns + column_, n,
                             out, s.size);
-      case Kind::kRowStart:
+      case StepKind::kRowStart:
         return code_->reductions[s.index].loops->init(out, rows_);
-      case Kind::kRowFold:
+      case StepKind::kRowFold:
         return code_->reductions[s.index].loops->rows(in, rows_, width_, width_, out);
-      case Kind::kRowFinish:
+      case StepKind::kRowFinish:
         return code_->reductions[s.index].loops->finish(in, rows_, geometry_->columns,
                                                         out, nullptr);
-      case Kind::kColumnFold:
+      case StepKind::kColumnFold:
         return column_fold(s.index, in, n);
-      case Kind::kMicro:
+      case StepKind::kMicro:
         return run_micro(code_->runs[s.index], pointer_, arena_ + code_->micro_scratch,
                          n);
-      case Kind::kAllFold:
+      case StepKind::kAllFold:
         // A row cut into tiles counts once.
         if (s.per_row && column_ != 0) return;
         return code_->reductions[s.index].loops->rows(in, 1, n, n, accumulators(s.index));

@@ -1,6 +1,7 @@
 // FusedMatMul and FusedConv2D for every dtype: the plain op's kernel, then bias and
 // activation over the result in place, each step rounded as by the separate ops.
 #include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/math_libraries.h"
 #include "kernels/cpu/nn_register.h"
 #include "op/kernel.h"
 #include "ops/fused_products.h"
@@ -33,7 +34,7 @@ StepsPlan prepare_steps(const Signature& s, const char* op, const A& attrs) {
   return p;
 }
 
-StepsPlan prepare_matmul(const Signature& s) {
+StepsPlan prepare_matmul_steps(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedMatMulAttrs>();
   StepsPlan p = prepare_steps(s, "MatMul", attrs.product());
   p.epilogue = plan_epilogue(s.out().dtype, attrs.activation, attrs.alpha, has_bias(s));
@@ -42,7 +43,7 @@ StepsPlan prepare_matmul(const Signature& s) {
   return p;
 }
 
-StepsPlan prepare_conv(const Signature& s) {
+StepsPlan prepare_conv_steps(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedConvAttrs>();
   StepsPlan p = prepare_steps(s, "Conv2D", attrs.convolution());
   p.epilogue = plan_epilogue(s.out().dtype, attrs.activation, attrs.alpha, has_bias(s));
@@ -59,19 +60,13 @@ void launch_steps(const StepsPlan& p, const LaunchArgs& args) {
                  p.epilogue.bias ? args.inputs[2] : nullptr);
 }
 
-// The product may be a library's, with threads of its own.
-void add(KernelRegistry& registry, Kernel kernel) {
-  kernel.library_threads = true;
-  registry.add(std::move(kernel));
-}
-
 }  // namespace
 
 void register_fused_steps_kernels(KernelRegistry& registry) {
-  add(registry, make_kernel<&prepare_matmul, &launch_steps>("FusedMatMul",
-                                                            "cpu.fused_matmul.steps"));
-  add(registry,
-      make_kernel<&prepare_conv, &launch_steps>("FusedConv2D", "cpu.fused_conv2d.steps"));
+  add_library_kernel(registry, make_kernel<&prepare_matmul_steps, &launch_steps>(
+                                   "FusedMatMul", "cpu.fused_matmul.steps"));
+  add_library_kernel(registry, make_kernel<&prepare_conv_steps, &launch_steps>(
+                                   "FusedConv2D", "cpu.fused_conv2d.steps"));
 }
 
 }  // namespace tandem::cpu

@@ -8,11 +8,11 @@ namespace tandem::cpu::TANDEM_ISA {
 
 namespace {
 
-constexpr int kLanes = Vector::kLanes;
+constexpr int kVectorLanes = Vector::kLanes;
 // Vectors side by side in a tile, and rows of a tile of that many: as many sums as leave
 // registers for a row of B and one number of A. Eight keep two multipliers busy.
 constexpr int kMaxVectors = 4;
-constexpr int max_rows(int vectors) {
+constexpr int max_tile_rows(int vectors) {
   constexpr int kMost[2][kMaxVectors] = {{12, 6, 3, 2}, {12, 8, 8, 6}};
   return kMost[Vector::kRegisters == 32][vectors - 1];
 }
@@ -43,8 +43,8 @@ struct Tile {
 
 template <int kVectors, bool kPartial>
 Vector load_at(const float* p, int v, Vector::Mask mask) {
-  return kPartial && v == kVectors - 1 ? Vector::load(p + v * kLanes, mask)
-                                       : Vector::load(p + v * kLanes);
+  return kPartial && v == kVectors - 1 ? Vector::load(p + v * kVectorLanes, mask)
+                                       : Vector::load(p + v * kVectorLanes);
 }
 
 template <int kRows, int kVectors>
@@ -130,7 +130,7 @@ void run_tile(const Tile& t) {
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 12
     for (int v = 0; v < kVectors; ++v) {
-      float* to = t.c + r * t.ldc + v * kLanes;
+      float* to = t.c + r * t.ldc + v * kVectorLanes;
       if (kPartial && v == kVectors - 1) {
         sums[r][v].store(to, t.mask);
       } else {
@@ -149,7 +149,7 @@ constexpr TileFns fns_of(std::integer_sequence<int, kRow...>) {
 }
 template <int kVectors>
 constexpr std::array<TileFns, 4> fns_of() {
-  constexpr auto rows = std::make_integer_sequence<int, max_rows(kVectors)>();
+  constexpr auto rows = std::make_integer_sequence<int, max_tile_rows(kVectors)>();
   return {fns_of<kVectors, false, false>(rows), fns_of<kVectors, false, true>(rows),
           fns_of<kVectors, true, false>(rows), fns_of<kVectors, true, true>(rows)};
 }
@@ -181,12 +181,12 @@ void apply_block(const TileProduct& p, float* c, int64_t rows, int64_t columns) 
 
 /// Some columns of a product, a few vectors wide.
 void run_panel(const TileProduct& p, int64_t column, int64_t columns, float* packed) {
-  const auto vectors = static_cast<int>((columns + kLanes - 1) / kLanes);
-  const bool partial = columns % kLanes != 0;
-  const int64_t width = int64_t{vectors} * kLanes;
+  const auto vectors = static_cast<int>((columns + kVectorLanes - 1) / kVectorLanes);
+  const bool partial = columns % kVectorLanes != 0;
+  const int64_t width = int64_t{vectors} * kVectorLanes;
   const auto& fns = kTileFns[static_cast<size_t>(vectors - 1)]
                             [static_cast<size_t>(2 * p.transpose_a + partial)];
-  const Parts rows(p.m, max_rows(vectors)), blocks(p.k, kDepth);
+  const Parts rows(p.m, max_tile_rows(vectors)), blocks(p.k, kDepth);
   const bool pack = p.transpose_b || rows.count >= kPackBlocks;
   Tile t = {.a = nullptr,
             .b = nullptr,
@@ -195,7 +195,7 @@ void run_panel(const TileProduct& p, int64_t column, int64_t columns, float* pac
             .ldb = pack ? width : p.ldb,
             .ldc = p.ldc,
             .depth = 0,
-            .mask = Vector::first(columns - (vectors - 1) * kLanes),
+            .mask = Vector::first(columns - (vectors - 1) * kVectorLanes),
             .add = false,
             .last = false,
             .bias = p.epilogue.bias ? p.epilogue.bias + column : nullptr,
@@ -222,18 +222,19 @@ void run_panel(const TileProduct& p, int64_t column, int64_t columns, float* pac
 }
 
 void run(const TileProduct& p) {
-  alignas(64) float packed[kDepth * kMaxVectors * kLanes];
-  const Parts panels((p.n + kLanes - 1) / kLanes, vectors_for(p.m));
+  alignas(64) float packed[kDepth * kMaxVectors * kVectorLanes];
+  const Parts panels((p.n + kVectorLanes - 1) / kVectorLanes, vectors_for(p.m));
   for (int64_t i = 0; i < panels.count; ++i) {
-    const int64_t begin = panels.begin(i) * kLanes;
-    run_panel(p, begin, std::min(panels.begin(i + 1) * kLanes, p.n) - begin, packed);
+    const int64_t begin = panels.begin(i) * kVectorLanes;
+    run_panel(p, begin, std::min(panels.begin(i + 1) * kVectorLanes, p.n) - begin,
+              packed);
   }
 }
 
 }  // namespace
 
 const GemmTiles& gemm_tiles() {
-  static constexpr GemmTiles table = {run, kLanes, kLanes == 16 ? 1e5 : 5e4};
+  static constexpr GemmTiles table = {run, kVectorLanes, kVectorLanes == 16 ? 1e5 : 5e4};
   return table;
 }
 

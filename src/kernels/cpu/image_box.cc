@@ -21,12 +21,12 @@ namespace tandem::cpu {
 
 namespace {
 
-struct CropPlan {
+struct CropAndResizePlan {
   bool nearest = false;
   float outside = 0;
   int64_t batch = 0, h = 0, w = 0, channels = 0, boxes = 0, out_h = 0, out_w = 0;
 };
-CropPlan prepare_crop(const Signature& s) {
+CropAndResizePlan prepare_crop_and_resize(const Signature& s) {
   const auto& a = s.attrs.as<image::CropAndResizeAttrs>();
   const Shape &in = s.in(0).shape, &out = s.out().shape;
   return {a.method == "nearest",
@@ -41,7 +41,7 @@ CropPlan prepare_crop(const Signature& s) {
 }
 
 template <class T>
-void launch_crop(const CropPlan& p, const LaunchArgs& a) {
+void launch_crop_and_resize(const CropAndResizePlan& p, const LaunchArgs& a) {
   const int64_t c = p.channels;
   for (int64_t i = 0; i < p.boxes; ++i) {
     const int32_t image = a.in<int32_t>(2)[i];
@@ -235,7 +235,7 @@ void launch_draw(const DrawPlan& p, const LaunchArgs& a) {
 
 template <class... T>
 void add_crops(KernelRegistry& registry) {
-  (registry.add(make_kernel<prepare_crop, launch_crop<T>>(
+  (registry.add(make_kernel<prepare_crop_and_resize, launch_crop_and_resize<T>>(
        "CropAndResize", "cpu.CropAndResize." + std::string(dtype_name(dtype_of<T>)),
        mask(dtype_of<T>))),
    ...);

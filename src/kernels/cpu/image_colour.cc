@@ -1,5 +1,7 @@
 // Colours as hue, saturation, value and back. float32, float64; float16 and bfloat16
 // through float32.
+#include "kernels/cpu/image_colour.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,13 +13,6 @@
 namespace tandem::cpu {
 
 namespace {
-
-struct ColourPlan {
-  int64_t pixels = 0;
-};
-ColourPlan prepare_colour(const Signature& s) {
-  return {s.in(0).shape.num_elements() / 3};
-}
 
 template <class T>
 void to_hsv(const T* in, T* out) {

@@ -22,7 +22,7 @@ struct CloseGif {
 };
 using GifPtr = std::unique_ptr<GifFileType, CloseGif>;
 
-int read_bytes(GifFileType* gif, GifByteType* to, int n) {
+int read_gif_bytes(GifFileType* gif, GifByteType* to, int n) {
   auto* left = static_cast<std::string_view*>(gif->UserData);
   const size_t got = std::min(left->size(), static_cast<size_t>(std::max(n, 0)));
   std::memcpy(to, left->data(), got);
@@ -130,7 +130,7 @@ void decode_gif(std::string_view op, std::string_view bytes, bool first_frame_on
   };
   std::string_view left = bytes;
   int error = 0;
-  const GifPtr gif(DGifOpen(&left, read_bytes, &error));
+  const GifPtr gif(DGifOpen(&left, read_gif_bytes, &error));
   if (!gif) fail(fmt::format("failed to open gif file: {}", words_of(error)));
   std::vector<Frame> frames;
   const Problem problem = read_frames(gif.get(), left, frames);

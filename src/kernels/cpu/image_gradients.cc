@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parallel.h"
+#include "kernels/cpu/image_colour.h"
 #include "kernels/cpu/image_crop.h"
 #include "kernels/cpu/image_register.h"
 #include "kernels/cpu/nn_through_float.h"
@@ -21,16 +22,16 @@ struct CropGradPlan {
   bool nearest = false;
   int64_t batch = 0, h = 0, w = 0, channels = 0, boxes = 0, out_h = 0, out_w = 0;
 };
-CropGradPlan plan_of(const Shape& image, const Shape& crops) {
+CropGradPlan plan_crop_grad(const Shape& image, const Shape& crops) {
   return {false, image[0], image[1], image[2], image[3], crops[0], crops[1], crops[2]};
 }
 CropGradPlan prepare_grad_image(const Signature& s) {
-  CropGradPlan p = plan_of(s.out().shape, s.in(0).shape);
+  CropGradPlan p = plan_crop_grad(s.out().shape, s.in(0).shape);
   p.nearest = s.attrs.as<image::CropAndResizeAttrs>().method == "nearest";
   return p;
 }
 CropGradPlan prepare_grad_boxes(const Signature& s) {
-  return plan_of(s.in(1).shape, s.in(0).shape);
+  return plan_crop_grad(s.in(1).shape, s.in(0).shape);
 }
 
 void check_images(const CropGradPlan& p, const int32_t* images) {
@@ -139,13 +140,6 @@ void launch_grad_boxes(const CropGradPlan& p, const LaunchArgs& a) {
   });
 }
 
-struct ColourPlan {
-  int64_t pixels = 0;
-};
-ColourPlan prepare_colour(const Signature& s) {
-  return {s.in(0).shape.num_elements() / 3};
-}
-
 // The hue is (middle - least) / (6 range) plus or minus a constant; the part of the
 // largest channel cancels but for the range. Where channels are equal the first counts.
 template <class T>
@@ -172,7 +166,7 @@ void colour_gradient(const T* in, const T* grad, T* out) {
 }
 
 template <class T>
-void launch_colour(const ColourPlan& p, const LaunchArgs& a) {
+void launch_colour_grad(const ColourPlan& p, const LaunchArgs& a) {
   parallel_for(p.pixels, 2048, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       colour_gradient(a.in<T>(0) + 3 * i, a.in<T>(1) + 3 * i, a.out<T>() + 3 * i);
@@ -187,11 +181,11 @@ void register_image_gradient_kernels(KernelRegistry& registry) {
       "CropAndResizeGradImage", "cpu.CropAndResizeGradImage"));
   registry.add(make_kernel<prepare_grad_boxes, launch_grad_boxes>(
       "CropAndResizeGradBoxes", "cpu.CropAndResizeGradBoxes"));
-  registry.add(make_kernel<prepare_colour, launch_colour<float>>(
+  registry.add(make_kernel<prepare_colour, launch_colour_grad<float>>(
       "RGBToHSVGrad", "cpu.RGBToHSVGrad.f32", mask(DType::kFloat32)));
-  registry.add(make_kernel<prepare_colour, launch_colour<double>>(
+  registry.add(make_kernel<prepare_colour, launch_colour_grad<double>>(
       "RGBToHSVGrad", "cpu.RGBToHSVGrad.f64", mask(DType::kFloat64)));
-  registry.add(make_half_kernel<prepare_colour, launch_colour<float>>(
+  registry.add(make_half_kernel<prepare_colour, launch_colour_grad<float>>(
       "RGBToHSVGrad", "cpu.RGBToHSVGrad.half"));
 }
 

@@ -24,7 +24,7 @@ struct ErrorManager {
   char message[JMSG_LENGTH_MAX];
 };
 
-void on_error(j_common_ptr info) {
+void on_jpeg_error(j_common_ptr info) {
   auto* errors = reinterpret_cast<ErrorManager*>(info->err);
   errors->base.format_message(info, errors->message);
   std::longjmp(errors->leave, 1);
@@ -50,7 +50,7 @@ void on_progress(j_common_ptr info) {
 
 jpeg_error_mgr* quiet_errors(ErrorManager& errors) {
   jpeg_std_error(&errors.base);
-  errors.base.error_exit = on_error;
+  errors.base.error_exit = on_jpeg_error;
   errors.base.emit_message = on_message;
   errors.message[0] = 0;
   return &errors.base;
@@ -68,7 +68,7 @@ struct Decompress {
   }
 };
 
-bool open(Decompress& d, std::string_view bytes, bool fill_up = false) {
+bool open_jpeg(Decompress& d, std::string_view bytes, bool fill_up = false) {
   d.info.err = quiet_errors(d.errors);
   if (setjmp(d.errors.leave)) return false;
   jpeg_create_decompress(&d.info);
@@ -144,7 +144,7 @@ Crop window(std::string_view op, const Crop& crop, int64_t height, int64_t width
 
 ImageSize jpeg_size(std::string_view op, std::string_view bytes) {
   Decompress d;
-  if (!open(d, bytes))
+  if (!open_jpeg(d, bytes))
     fail_image(op, fmt::format("Invalid JPEG data: {}", d.errors.message));
   return {.frames = 0,
           .height = d.info.image_height,
@@ -160,7 +160,7 @@ void decode_jpeg(std::string_view op, std::string_view bytes,
     fail_image(op, fmt::format("Invalid JPEG data or crop window, data size {}{}{}",
                                bytes.size(), what.empty() ? "" : ": ", what));
   };
-  if (!open(d, bytes, attrs.try_recover_truncated)) fail(d.errors.message);
+  if (!open_jpeg(d, bytes, attrs.try_recover_truncated)) fail(d.errors.message);
   check_contents(op, d.info, bytes.size(), attrs.try_recover_truncated);
   int64_t channels = attrs.channels;
   if (channels == 4) fail_image(op, "JPEG does not support 4 channels");
@@ -222,8 +222,8 @@ struct Compress {
   }
 };
 
-bool write_all(Compress& c, const uint8_t* pixels, const ImageSize& size,
-               const image::EncodeJpegAttrs& attrs) {
+bool write_jpeg(Compress& c, const uint8_t* pixels, const ImageSize& size,
+                const image::EncodeJpegAttrs& attrs) {
   c.info.err = quiet_errors(c.errors);
   if (setjmp(c.errors.leave)) return false;
   jpeg_create_compress(&c.info);
@@ -261,7 +261,7 @@ bool write_all(Compress& c, const uint8_t* pixels, const ImageSize& size,
 std::string encode_jpeg(const uint8_t* pixels, const ImageSize& size,
                         const image::EncodeJpegAttrs& attrs) {
   Compress c;
-  if (!write_all(c, pixels, size, attrs)) {
+  if (!write_jpeg(c, pixels, size, attrs)) {
     fail_image("EncodeJpeg", fmt::format("JPEG encoding failed: {}", c.errors.message));
   }
   return {reinterpret_cast<const char*>(c.bytes), c.size};

@@ -18,7 +18,7 @@ struct PngError {
   std::string message;
 };
 
-void on_error(png_structp png, png_const_charp message) {
+void on_png_error(png_structp png, png_const_charp message) {
   static_cast<PngError*>(png_get_error_ptr(png))->message = message;
   png_longjmp(png, 1);
 }
@@ -34,7 +34,7 @@ struct Reader {
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
-void read_bytes(png_structp png, png_bytep to, png_size_t n) {
+void read_png_bytes(png_structp png, png_bytep to, png_size_t n) {
   auto* reader = static_cast<Reader*>(png_get_io_ptr(png));
   if (n > reader->left.size()) png_error(png, "the data ends too early");
   std::memcpy(to, reader->left.data(), n);
@@ -42,9 +42,9 @@ void read_bytes(png_structp png, png_bytep to, png_size_t n) {
 }
 
 /// Reads the header and asks libpng for the wanted form: channels, bits.
-bool open(Reader& r, int64_t& channels, bool wide, bool& widen) {
+bool open_png(Reader& r, int64_t& channels, bool wide, bool& widen) {
   if (setjmp(png_jmpbuf(r.png))) return false;
-  png_set_read_fn(r.png, &r, read_bytes);
+  png_set_read_fn(r.png, &r, read_png_bytes);
   png_read_info(r.png, r.info);
   const int colour = png_get_color_type(r.png, r.info);
   const int bits = png_get_bit_depth(r.png, r.info);
@@ -96,7 +96,8 @@ void decode_png(std::string_view op, std::string_view bytes,
                 const image::DecodePngAttrs& attrs, AllocatePixels allocate) {
   Reader r;
   r.left = bytes;
-  r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &r.error, on_error, on_warning);
+  r.png =
+      png_create_read_struct(PNG_LIBPNG_VER_STRING, &r.error, on_png_error, on_warning);
   r.info = r.png ? png_create_info_struct(r.png) : nullptr;
   if (!r.info) throw ResourceExhaustedError("DecodePng: libpng could not start");
   const bool wide = attrs.dtype == DType::kUInt16;
@@ -106,7 +107,7 @@ void decode_png(std::string_view op, std::string_view bytes,
     fail_image(
         op, fmt::format("Invalid PNG data, size {}: {}", bytes.size(), r.error.message));
   };
-  if (!open(r, channels, wide, widen)) fail();
+  if (!open_png(r, channels, wide, widen)) fail();
   const auto height = static_cast<size_t>(png_get_image_height(r.png, r.info));
   const int64_t width = png_get_image_width(r.png, r.info);
   const ImageSize size{0, static_cast<int64_t>(height), width, channels};
@@ -153,7 +154,7 @@ void write_bytes(png_structp png, png_bytep from, png_size_t n) {
 }
 void flush_nothing(png_structp) {}
 
-bool write_all(Writer& w, const uint8_t* pixels, const ImageSize& size, int bits,
+bool write_png(Writer& w, const uint8_t* pixels, const ImageSize& size, int bits,
                int64_t compression) {
   constexpr int kColours[] = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
                               PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
@@ -179,10 +180,11 @@ bool write_all(Writer& w, const uint8_t* pixels, const ImageSize& size, int bits
 std::string encode_png(const void* pixels, const ImageSize& size, int bits,
                        int64_t compression) {
   Writer w;
-  w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &w.error, on_error, on_warning);
+  w.png =
+      png_create_write_struct(PNG_LIBPNG_VER_STRING, &w.error, on_png_error, on_warning);
   w.info = w.png ? png_create_info_struct(w.png) : nullptr;
   if (!w.info) throw ResourceExhaustedError("EncodePng: libpng could not start");
-  if (!write_all(w, static_cast<const uint8_t*>(pixels), size, bits, compression)) {
+  if (!write_png(w, static_cast<const uint8_t*>(pixels), size, bits, compression)) {
     fail_image("EncodePng", fmt::format("PNG encoding failed: {}", w.error.message));
   }
   return std::move(w.out);

@@ -65,17 +65,17 @@ double in_reach(double x) {
   return x < kFar ? std::max(x, -kFar) : kFar;
 }
 // Halves go to the even neighbour.
-int64_t rounded(double x) { return std::lrint(in_reach(x)); }
+int64_t rounded_to_even(double x) { return std::lrint(in_reach(x)); }
 
 // A box of that ratio with an area between two; none when rounding forbids it.
 std::optional<Box> draw(const image::SampleBoxAttrs& a, int64_t height, int64_t width,
                         double ratio, Words& words) {
   const double pixels = static_cast<double>(width) * static_cast<double>(height);
   const double least = a.least_area * pixels, most = a.most_area * pixels;
-  int64_t rows = rounded(std::sqrt(least / ratio)),
-          tallest = rounded(std::sqrt(most / ratio));
+  int64_t rows = rounded_to_even(std::sqrt(least / ratio)),
+          tallest = rounded_to_even(std::sqrt(most / ratio));
   const auto columns_of = [&](int64_t r) {
-    return rounded(static_cast<double>(r) * ratio);
+    return rounded_to_even(static_cast<double>(r) * ratio);
   };
   if (columns_of(tallest) > width) {
     const double fits = (static_cast<double>(width) + 0.5 - 1e-7) / ratio;

@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/image_register.h"
 #include "kernels/cpu/nn_through_float.h"
+#include "kernels/cpu/resize_scale.h"
 #include "op/kernel.h"
 #include "tandem/ops/image.h"
 #include "tandem/ops/nn_image.h"
@@ -91,18 +92,12 @@ Spans filtered(int64_t in, int64_t out, float scale, float translation,
   return spans;
 }
 
-float scale_of(int64_t in, int64_t out, bool align_corners) {
-  return align_corners && out > 1
-             ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
-             : static_cast<float>(in) / static_cast<float>(out);
-}
-
 // TensorFlow looks weights up in a table of this many steps between two pixels, and its
 // numbers are wanted.
 constexpr float kBicubicSteps = 1024;
 
 Spans bicubic(int64_t in, int64_t out, const nn::ResizeAttrs& attrs) {
-  const float scale = scale_of(in, out, attrs.align_corners);
+  const float scale = resize_scale(in, out, attrs.align_corners);
   // Legacy sampling has a sharper filter and repeats the border.
   const bool keys = attrs.half_pixel_centers;
   const auto weight = [keys](float x) {
@@ -141,7 +136,7 @@ Spans bicubic(int64_t in, int64_t out, const nn::ResizeAttrs& attrs) {
 
 // Shares of input pixels in the area of an output pixel.
 Spans areas(int64_t in, int64_t out, const nn::ResizeAttrs& attrs) {
-  const float scale = scale_of(in, out, attrs.align_corners);
+  const float scale = resize_scale(in, out, attrs.align_corners);
   Spans spans(static_cast<size_t>(out));
   for (int64_t i = 0; i < out; ++i) {
     const float from = static_cast<float>(i) * scale;
@@ -171,7 +166,7 @@ struct ScalePlan {
   size_t workspace_bytes = 0;  // images after one of the two passes
 };
 
-ScalePlan plan_of(const Shape& image, const Shape& result) {
+ScalePlan plan_scale(const Shape& image, const Shape& result) {
   ScalePlan p{image[0], image[1], image[2], result[1], result[2], image[3], {}, {}, 0};
   p.workspace_bytes =
       sizeof(float) * static_cast<size_t>(p.batch * p.in_h * p.out_w * p.channels);
@@ -198,13 +193,13 @@ void set_spans(const Signature& s, int scale_input, ScalePlan& p) {
 
 template <How kHow>
 ScalePlan prepare_scale(const Signature& s) {
-  ScalePlan p = plan_of(s.in(0).shape, s.out().shape);
+  ScalePlan p = plan_scale(s.in(0).shape, s.out().shape);
   set_spans<kHow>(s, 2, p);
   return p;
 }
 template <How kHow>
 ScalePlan prepare_grad(const Signature& s) {
-  ScalePlan p = plan_of(s.out().shape, s.in(0).shape);
+  ScalePlan p = plan_scale(s.out().shape, s.in(0).shape);
   set_spans<kHow>(s, 2, p);
   return p;
 }

@@ -60,7 +60,7 @@ void check_range(const I* p, int64_t begin, int64_t end, int64_t limit, FirstBad
 }
 
 // "[1,0]" for the element at flat position `at`.
-std::string place(const Shape& shape, int64_t at) {
+std::string place_text(const Shape& shape, int64_t at) {
   if (shape.rank() == 0) return "";
   std::string text;
   for (int i = shape.rank() - 1; i >= 0; --i) {
@@ -111,10 +111,10 @@ void check_indices(const IndexCheck& check, const void* indices, int64_t* rows) 
                  });
   });
   if (!bad.found()) return;
-  throw InvalidArgumentError(fmt::format("{}: {}{} = {} is not in [0, {})", check.op,
-                                         check.name, place(check.shape, bad.position()),
-                                         index_at(check.dtype, indices, bad.position()),
-                                         check.limit));
+  throw InvalidArgumentError(
+      fmt::format("{}: {}{} = {} is not in [0, {})", check.op, check.name,
+                  place_text(check.shape, bad.position()),
+                  index_at(check.dtype, indices, bad.position()), check.limit));
 }
 
 NdIndex make_nd_index(const Signature& s, int indices, const Shape& params,
@@ -168,8 +168,8 @@ void nd_rows(const NdIndex& nd, const void* indices, int64_t* rows) {
   }
   throw InvalidArgumentError(fmt::format(
       "{}: indices{} = [{}] does not index into {} {}", nd.op,
-      place(nd.indices.slice(0, nd.indices.rank() - 1), bad.position()), values, nd.into,
-      nd.params.slice(nd.batch_dims, nd.params.rank()).debug_str()));
+      place_text(nd.indices.slice(0, nd.indices.rank() - 1), bad.position()), values,
+      nd.into, nd.params.slice(nd.batch_dims, nd.params.rank()).debug_str()));
 }
 
 void parallel_copy(void* to, const void* from, size_t bytes) {

@@ -6,16 +6,12 @@
 #include <string>
 #include <type_traits>
 
+#include "kernels/cpu/bytes16.h"
 #include "op/kernel.h"
 #include "tandem/dtype.h"
 #include "tandem/shape.h"
 
 namespace tandem::cpu {
-
-/// An element of 16 bytes that is only moved.
-struct Bytes16 {
-  uint64_t low, high;
-};
 
 /// Calls f(std::type_identity<E>) with a type that moves elements of the dtype: an
 /// unsigned integer of its size, Bytes16, or std::string.

@@ -31,7 +31,8 @@ OneHotPlan prepare_one_hot(const Signature& s) {
 }
 
 template <class E, class I>
-void one_hot(const OneHotPlan& p, const I* indices, const E& on, const E& off, E* out) {
+void write_one_hot(const OneHotPlan& p, const I* indices, const E& on, const E& off,
+                   E* out) {
   const int64_t block = p.depth * p.suffix;
   const auto set = [&](E* to, const I* index, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
@@ -65,7 +66,7 @@ void launch_one_hot(const OneHotPlan& p, const LaunchArgs& a) {
   if (p.prefix * p.depth * p.suffix == 0) return;
   by_element(p.dtype, [&]<class E>(std::type_identity<E>) {
     const auto run = [&]<class I>(const I* indices) {
-      one_hot(p, indices, *a.in<E>(2), *a.in<E>(3), a.out<E>());
+      write_one_hot(p, indices, *a.in<E>(2), *a.in<E>(3), a.out<E>());
     };
     switch (p.index) {
       case DType::kUInt8:

@@ -59,30 +59,30 @@ uint64_t mix(uint64_t x) {
 }
 
 // Bits that are equal for equal values.
-uint64_t key_of(uint8_t x) { return x; }
-uint64_t key_of(uint16_t x) { return x; }
-uint64_t key_of(uint32_t x) { return x; }
-uint64_t key_of(uint64_t x) { return x; }
-uint64_t key_of(float x) { return std::bit_cast<uint32_t>(x == 0 ? 0.f : x); }
-uint64_t key_of(double x) { return std::bit_cast<uint64_t>(x == 0 ? 0. : x); }
-uint64_t key_of(float16 x) { return key_of(static_cast<float>(x)); }
-uint64_t key_of(bfloat16 x) { return key_of(static_cast<float>(x)); }
+uint64_t equal_bits(uint8_t x) { return x; }
+uint64_t equal_bits(uint16_t x) { return x; }
+uint64_t equal_bits(uint32_t x) { return x; }
+uint64_t equal_bits(uint64_t x) { return x; }
+uint64_t equal_bits(float x) { return std::bit_cast<uint32_t>(x == 0 ? 0.f : x); }
+uint64_t equal_bits(double x) { return std::bit_cast<uint64_t>(x == 0 ? 0. : x); }
+uint64_t equal_bits(float16 x) { return equal_bits(static_cast<float>(x)); }
+uint64_t equal_bits(bfloat16 x) { return equal_bits(static_cast<float>(x)); }
 template <class T>
-uint64_t key_of(const std::complex<T>& x) {
-  return mix(key_of(x.real())) + key_of(x.imag());
+uint64_t equal_bits(const std::complex<T>& x) {
+  return mix(equal_bits(x.real())) + equal_bits(x.imag());
 }
-uint64_t key_of(const std::string& x) { return std::hash<std::string_view>{}(x); }
+uint64_t equal_bits(const std::string& x) { return std::hash<std::string_view>{}(x); }
 
 template <class T>
 class Slices {
  public:
   Slices(const UniquePlan& p, const T* x) : p_(p), x_(x) {}
   uint64_t hash(int64_t i) const {
-    if (p_.outer == 1 && p_.inner == 1) return mix(key_of(x_[i]));
+    if (p_.outer == 1 && p_.inner == 1) return mix(equal_bits(x_[i]));
     uint64_t h = 0;
     for (int64_t o = 0; o < p_.outer; ++o) {
       const T* row = x_ + (o * p_.n + i) * p_.inner;
-      for (int64_t k = 0; k < p_.inner; ++k) h = mix(h + key_of(row[k]));
+      for (int64_t k = 0; k < p_.inner; ++k) h = mix(h + equal_bits(row[k]));
     }
     return h;
   }

@@ -12,10 +12,10 @@ namespace {
 struct CrossPlan {
   int64_t vectors;
 };
-CrossPlan prepare(const Signature& s) { return {s.out().shape.num_elements() / 3}; }
+CrossPlan prepare_cross(const Signature& s) { return {s.out().shape.num_elements() / 3}; }
 
 template <class T, class Compute>
-void launch(const CrossPlan& p, const LaunchArgs& args) {
+void launch_cross(const CrossPlan& p, const LaunchArgs& args) {
   const T *a = args.in<T>(0), *b = args.in<T>(1);
   T* c = args.out<T>();
   parallel_for(p.vectors, 4096, [&](int64_t begin, int64_t end) {
@@ -30,8 +30,9 @@ void launch(const CrossPlan& p, const LaunchArgs& args) {
 }
 
 template <class T, class Compute>
-void add(KernelRegistry& registry, const char* id, DTypeMask dtypes) {
-  registry.add(make_kernel<&prepare, &launch<T, Compute>>("Cross", id, dtypes));
+void add_cross(KernelRegistry& registry, const char* id, DTypeMask dtypes) {
+  registry.add(
+      make_kernel<&prepare_cross, &launch_cross<T, Compute>>("Cross", id, dtypes));
 }
 
 }  // namespace
@@ -40,14 +41,14 @@ void add(KernelRegistry& registry, const char* id, DTypeMask dtypes) {
 // have.
 void register_cross_kernel(KernelRegistry& registry) {
   using enum DType;
-  add<float, float>(registry, "cpu.cross.f32", mask(kFloat32));
-  add<double, double>(registry, "cpu.cross.f64", mask(kFloat64));
-  add<float16, float>(registry, "cpu.cross.f16", mask(kFloat16));
-  add<bfloat16, float>(registry, "cpu.cross.bf16", mask(kBFloat16));
-  add<uint8_t, uint32_t>(registry, "cpu.cross.i8", mask(kInt8, kUInt8));
-  add<uint16_t, uint32_t>(registry, "cpu.cross.i16", mask(kInt16, kUInt16));
-  add<uint32_t, uint32_t>(registry, "cpu.cross.i32", mask(kInt32, kUInt32));
-  add<uint64_t, uint64_t>(registry, "cpu.cross.i64", mask(kInt64, kUInt64));
+  add_cross<float, float>(registry, "cpu.cross.f32", mask(kFloat32));
+  add_cross<double, double>(registry, "cpu.cross.f64", mask(kFloat64));
+  add_cross<float16, float>(registry, "cpu.cross.f16", mask(kFloat16));
+  add_cross<bfloat16, float>(registry, "cpu.cross.bf16", mask(kBFloat16));
+  add_cross<uint8_t, uint32_t>(registry, "cpu.cross.i8", mask(kInt8, kUInt8));
+  add_cross<uint16_t, uint32_t>(registry, "cpu.cross.i16", mask(kInt16, kUInt16));
+  add_cross<uint32_t, uint32_t>(registry, "cpu.cross.i32", mask(kInt32, kUInt32));
+  add_cross<uint64_t, uint64_t>(registry, "cpu.cross.i64", mask(kInt64, kUInt64));
 }
 
 }  // namespace tandem::cpu

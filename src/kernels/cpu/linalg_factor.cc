@@ -15,11 +15,6 @@ namespace tandem::cpu {
 
 namespace {
 
-double cube(const MatrixBatch& b) {
-  const auto n = static_cast<double>(b.rows);
-  return n * n * n;
-}
-
 template <class T>
 struct Cholesky {
   static MatrixBatch prepare(const Signature& s) { return matrix_batch(s, 0); }
@@ -29,7 +24,7 @@ struct Cholesky {
   static void launch(const MatrixBatch& b, const LaunchArgs& args) {
     const int64_t n = b.rows;
     std::atomic<int64_t> failed{0};
-    for_each_matrix(b, cube(b) / 3, args.workspace, [&](int64_t i, std::byte*) {
+    for_each_matrix(b, cube(b.rows) / 3, args.workspace, [&](int64_t i, std::byte*) {
       const T* a = args.in<T>(0) + i * n * n;
       T* l = args.out<T>() + i * n * n;
       for (int64_t r = 0; r < n; ++r) {
@@ -80,7 +75,7 @@ struct LuKernel {
   static void launch(const FactorPlan& p, const LaunchArgs& args) {
     const int64_t n = p.rows;
     if (n == 0) return;
-    for_each_matrix(p, cube(p), args.workspace, [&](int64_t i, std::byte* scratch) {
+    for_each_matrix(p, cube(p.rows), args.workspace, [&](int64_t i, std::byte* scratch) {
       T* a = reinterpret_cast<T*>(scratch + p.matrix);
       auto* pivots = reinterpret_cast<lapack::Int*>(scratch + p.pivots);
       transpose_matrix(args.in<T>(0) + i * n * n, n, n, a);
@@ -123,7 +118,7 @@ template <class T>
 struct Determinant {
   static FactorPlan prepare(const Signature& s) { return plan_factor<T>(s); }
   static void launch(const FactorPlan& p, const LaunchArgs& args) {
-    for_each_matrix(p, cube(p), args.workspace, [&](int64_t i, std::byte* scratch) {
+    for_each_matrix(p, cube(p.rows), args.workspace, [&](int64_t i, std::byte* scratch) {
       T* a;
       T det(
           static_cast<Real<T>>(factor_for_determinant(p, args.in<T>(0), i, scratch, &a)));
@@ -137,7 +132,7 @@ template <class T>
 struct LogDeterminant {
   static FactorPlan prepare(const Signature& s) { return plan_factor<T>(s); }
   static void launch(const FactorPlan& p, const LaunchArgs& args) {
-    for_each_matrix(p, cube(p), args.workspace, [&](int64_t i, std::byte* scratch) {
+    for_each_matrix(p, cube(p.rows), args.workspace, [&](int64_t i, std::byte* scratch) {
       T* a;
       T sign(
           static_cast<Real<T>>(factor_for_determinant(p, args.in<T>(0), i, scratch, &a)));

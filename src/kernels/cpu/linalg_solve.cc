@@ -11,11 +11,6 @@ namespace tandem::cpu {
 
 namespace {
 
-double cube(int64_t n) {
-  const auto x = static_cast<double>(n);
-  return x * x * x;
-}
-
 // Factors a in place; throws when a pivot is zero (or NaN).
 template <class T>
 void factor(const char* message, int64_t n, T* a, lapack::Int* pivots, int64_t which) {

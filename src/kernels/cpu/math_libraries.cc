@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -82,6 +83,11 @@ void prepare_onednn() {
 void prepare_math_libraries() {
   prepare_openblas();
   prepare_onednn();
+}
+
+void add_library_kernel(KernelRegistry& registry, Kernel kernel) {
+  kernel.library_threads = true;
+  registry.add(std::move(kernel));
 }
 
 }  // namespace tandem::cpu

@@ -3,9 +3,14 @@
 // (base/parallel.h).
 #pragma once
 
+#include "op/kernel.h"
+
 namespace tandem::cpu {
 
 /// Called once, while kernels are registered and before any of them runs.
 void prepare_math_libraries();
+
+/// Adds a kernel whose product may be a library's, with threads of its own.
+void add_library_kernel(KernelRegistry& registry, Kernel kernel);
 
 }  // namespace tandem::cpu

@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "base/parallel.h"
+#include "kernels/cpu/math_libraries.h"
 #include "kernels/cpu/matmul_plan.h"
 
 namespace tandem::cpu {
@@ -81,21 +82,18 @@ void launch_widened(const WidenedPlan& p, const LaunchArgs& args) {
   convert(c, args.out<T>(), p.c_size);
 }
 
-void add(KernelRegistry& registry, Kernel kernel) {
-  kernel.library_threads = true;
-  registry.add(std::move(kernel));
-}
-
 }  // namespace
 
 void register_matmul_onednn(KernelRegistry& registry) {
-  add(registry, make_kernel<&plan_matmul, &launch_gemm>("MatMul", "cpu.matmul.gemm",
-                                                        mask(DType::kFloat32)));
+  add_library_kernel(registry, make_kernel<&plan_matmul, &launch_gemm>(
+                                   "MatMul", "cpu.matmul.gemm", mask(DType::kFloat32)));
   register_matmul_primitive(registry);
-  add(registry, make_kernel<&prepare_widened, &launch_widened<float16>>(
-                    "MatMul", "cpu.matmul.widened.f16", mask(DType::kFloat16)));
-  add(registry, make_kernel<&prepare_widened, &launch_widened<bfloat16>>(
-                    "MatMul", "cpu.matmul.widened.bf16", mask(DType::kBFloat16)));
+  add_library_kernel(registry,
+                     make_kernel<&prepare_widened, &launch_widened<float16>>(
+                         "MatMul", "cpu.matmul.widened.f16", mask(DType::kFloat16)));
+  add_library_kernel(registry,
+                     make_kernel<&prepare_widened, &launch_widened<bfloat16>>(
+                         "MatMul", "cpu.matmul.widened.bf16", mask(DType::kBFloat16)));
 }
 
 }  // namespace tandem::cpu

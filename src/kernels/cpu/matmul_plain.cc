@@ -11,21 +11,21 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kRows = 4, kColumns = 32, kDepth = 128;
+constexpr int64_t kBlockRows = 4, kBlockColumns = 32, kBlockDepth = 128;
 
-// acc[kRows][kColumns] += a block · packed block; `rows` of them are real.
+// acc[kBlockRows][kBlockColumns] += a block · packed block; `rows` of them are real.
 template <class T>
 void block(const T* const* a, int64_t a_step, const T* packed, int64_t depth, T* const* c,
            int64_t columns, bool first) {
-  T acc[kRows][kColumns] = {};
+  T acc[kBlockRows][kBlockColumns] = {};
   for (int64_t p = 0; p < depth; ++p) {
-    const T* b = packed + p * kColumns;
-    for (int64_t r = 0; r < kRows; ++r) {
+    const T* b = packed + p * kBlockColumns;
+    for (int64_t r = 0; r < kBlockRows; ++r) {
       const T x = a[r][p * a_step];
-      for (int64_t j = 0; j < kColumns; ++j) acc[r][j] += x * b[j];
+      for (int64_t j = 0; j < kBlockColumns; ++j) acc[r][j] += x * b[j];
     }
   }
-  for (int64_t r = 0; r < kRows; ++r) {
+  for (int64_t r = 0; r < kBlockRows; ++r) {
     if (!c[r]) continue;
     if (first) {
       std::copy_n(acc[r], columns, c[r]);
@@ -39,9 +39,9 @@ template <class T>
 void pack(const T* b, int64_t row_step, int64_t column_step, int64_t depth,
           int64_t columns, T* packed) {
   for (int64_t p = 0; p < depth; ++p) {
-    T* row = packed + p * kColumns;
+    T* row = packed + p * kBlockColumns;
     for (int64_t j = 0; j < columns; ++j) row[j] = b[p * row_step + j * column_step];
-    std::fill(row + columns, row + kColumns, T{});
+    std::fill(row + columns, row + kBlockColumns, T{});
   }
 }
 
@@ -79,19 +79,19 @@ void integer_tile(const MatMulPlan& p, const MatMulTile& t, const T* a, const T*
   b += p.b_offset(t.batch);
   c += t.batch * p.m * p.n;
   if (p.n < 8) return narrow_tile(p, t, a, b, c);
-  T packed[kDepth * kColumns];
+  T packed[kBlockDepth * kBlockColumns];
   const int64_t a_row = p.transpose_a ? 1 : p.lda, a_step = p.transpose_a ? p.lda : 1;
   const int64_t b_row = p.transpose_b ? 1 : p.ldb, b_step = p.transpose_b ? p.ldb : 1;
   const int64_t row_end = t.row + t.rows, column_end = t.column + t.columns;
-  for (int64_t j = t.column; j < column_end; j += kColumns) {
-    const int64_t columns = std::min(kColumns, column_end - j);
-    for (int64_t q = 0; q < p.k; q += kDepth) {
-      const int64_t depth = std::min(kDepth, p.k - q);
+  for (int64_t j = t.column; j < column_end; j += kBlockColumns) {
+    const int64_t columns = std::min(kBlockColumns, column_end - j);
+    for (int64_t q = 0; q < p.k; q += kBlockDepth) {
+      const int64_t depth = std::min(kBlockDepth, p.k - q);
       pack(b + q * b_row + j * b_step, b_row, b_step, depth, columns, packed);
-      for (int64_t i = t.row; i < row_end; i += kRows) {
-        const T* rows[kRows];
-        T* results[kRows];
-        for (int64_t r = 0; r < kRows; ++r) {
+      for (int64_t i = t.row; i < row_end; i += kBlockRows) {
+        const T* rows[kBlockRows];
+        T* results[kBlockRows];
+        for (int64_t r = 0; r < kBlockRows; ++r) {
           const int64_t at = std::min(i + r, row_end - 1);
           rows[r] = a + at * a_row + q * a_step;
           results[r] = i + r < row_end ? c + at * p.n + j : nullptr;

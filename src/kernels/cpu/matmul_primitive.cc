@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kernels/cpu/epilogue.h"
+#include "kernels/cpu/math_libraries.h"
 #include "kernels/cpu/matmul_plan.h"
 #include "kernels/cpu/nn_onednn.h"
 #include "ops/fused_products.h"
@@ -84,7 +85,7 @@ bool fused_is_fast(const Signature& s) {
   return is_fast(plan_product(s, s.attrs.as<FusedMatMulAttrs>().product()), dtype);
 }
 
-PrimitivePlan make_plan(const dnnl::matmul::primitive_desc& d) {
+PrimitivePlan plan_of_primitive(const dnnl::matmul::primitive_desc& d) {
   PrimitivePlan p;
   p.primitive = dnnl::matmul(d);
   p.a = d.src_desc();
@@ -97,14 +98,14 @@ PrimitivePlan make_plan(const dnnl::matmul::primitive_desc& d) {
 }
 
 PrimitivePlan prepare_primitive(const Signature& s) {
-  return make_plan(describe_primitive(plan_matmul(s), s.in(0).dtype));
+  return plan_of_primitive(describe_primitive(plan_matmul(s), s.in(0).dtype));
 }
 
-PrimitivePlan prepare_fused(const Signature& s) {
+PrimitivePlan prepare_fused_primitive(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedMatMulAttrs>();
   const MatMulPlan shape = plan_product(s, attrs.product());
   const onednn::End end = end_of(s);
-  PrimitivePlan p = make_plan(describe_primitive(shape, s.in(0).dtype, end));
+  PrimitivePlan p = plan_of_primitive(describe_primitive(shape, s.in(0).dtype, end));
   p.bias_given = end.bias;
   p.rest = plan_epilogue(s.out().dtype, end.complete() ? "" : end.activation, end.alpha,
                          false);
@@ -127,18 +128,15 @@ void launch_primitive(const PrimitivePlan& p, const LaunchArgs& args) {
   apply_epilogue(p.rest, p.result, args.outputs[0], nullptr);
 }
 
-void add(KernelRegistry& registry, Kernel kernel) {
-  kernel.library_threads = true;
-  registry.add(std::move(kernel));
-}
-
 }  // namespace
 
 void register_matmul_primitive(KernelRegistry& registry) {
   constexpr DTypeMask kTypes = kHalfs | mask(DType::kFloat32);
-  add(registry, make_kernel<&prepare_primitive, &launch_primitive>(
-                    "MatMul", "cpu.matmul.onednn", kTypes, primitive_is_fast));
-  add(registry, make_kernel<&prepare_fused, &launch_primitive>(
+  add_library_kernel(registry,
+                     make_kernel<&prepare_primitive, &launch_primitive>(
+                         "MatMul", "cpu.matmul.onednn", kTypes, primitive_is_fast));
+  add_library_kernel(
+      registry, make_kernel<&prepare_fused_primitive, &launch_primitive>(
                     "FusedMatMul", "cpu.fused_matmul.onednn", kTypes, fused_is_fast));
 }
 

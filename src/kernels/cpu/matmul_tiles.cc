@@ -42,13 +42,13 @@ bool fused_suits_tiles(const Signature& s) {
   return fits(s, plan_product(s, s.attrs.as<FusedMatMulAttrs>().product()));
 }
 
-TilesPlan make_plan(const MatMulPlan& shape) {
+TilesPlan plan_of_tiles(const MatMulPlan& shape) {
   TilesPlan p{.shape = shape, .tiles = &best::gemm_tiles()};
   p.flops_per_us = p.tiles->flops_per_us * static_cast<double>(shape.n) /
                    static_cast<double>(padded_columns(shape));
   return p;
 }
-TilesPlan prepare_tiles(const Signature& s) { return make_plan(plan_matmul(s)); }
+TilesPlan prepare_tiles(const Signature& s) { return plan_of_tiles(plan_matmul(s)); }
 
 TileActivation tile_activation(const std::string& name) {
   return name == "Relu"        ? TileActivation::kRelu
@@ -57,9 +57,9 @@ TileActivation tile_activation(const std::string& name) {
                                : TileActivation::kNone;
 }
 
-TilesPlan prepare_fused(const Signature& s) {
+TilesPlan prepare_fused_tiles(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedMatMulAttrs>();
-  TilesPlan p = make_plan(plan_product(s, attrs.product()));
+  TilesPlan p = plan_of_tiles(plan_product(s, attrs.product()));
   p.bias = has_bias(s);
   p.epilogue.activation = tile_activation(attrs.activation);
   p.epilogue.alpha = static_cast<float>(attrs.alpha);
@@ -101,7 +101,7 @@ void launch_tiles(const TilesPlan& plan, const LaunchArgs& args) {
 void register_matmul_tiles(KernelRegistry& registry) {
   registry.add(make_kernel<&prepare_tiles, &launch_tiles>(
       "MatMul", "cpu.matmul.tiles.f32", mask(DType::kFloat32), suits_tiles));
-  registry.add(make_kernel<&prepare_fused, &launch_tiles>(
+  registry.add(make_kernel<&prepare_fused_tiles, &launch_tiles>(
       "FusedMatMul", "cpu.fused_matmul.tiles.f32", mask(DType::kFloat32),
       fused_suits_tiles));
 }

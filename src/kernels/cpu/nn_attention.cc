@@ -18,7 +18,7 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kQueries = 64, kKeys = 256;
-constexpr int kParts = 64;
+constexpr int kAttentionParts = 64;
 
 struct Strides {
   int64_t batch = 0, head = 0, time = 0;  // of [batch, head, time, size] in elements
@@ -49,7 +49,7 @@ void broadcast_steps(const TensorInfo& t, int64_t (&steps)[4]) {
   }
 }
 
-AttentionPlan plan_of(const Signature& s, const nn::AttentionAttrs& attrs) {
+AttentionPlan plan_attention(const Signature& s, const nn::AttentionAttrs& attrs) {
   AttentionPlan p;
   const nn::AttentionShape a =
       nn::attention_shape(s.op->name, attrs, s.in(0).shape, s.in(1).shape, s.in(2).shape);
@@ -70,12 +70,12 @@ AttentionPlan plan_of(const Signature& s, const nn::AttentionAttrs& attrs) {
 void size_workspace(AttentionPlan& p, int64_t units, int64_t elements, DType dtype) {
   p.part_elements = (elements + 15) / 16 * 16;
   p.workspace_bytes =
-      static_cast<size_t>(std::min<int64_t>(units, kParts) * p.part_elements) *
+      static_cast<size_t>(std::min<int64_t>(units, kAttentionParts) * p.part_elements) *
       dtype_size(dtype);
 }
 
 AttentionPlan prepare_attention(const Signature& s) {
-  AttentionPlan p = plan_of(s, s.attrs.as<nn::AttentionAttrs>());
+  AttentionPlan p = plan_attention(s, s.attrs.as<nn::AttentionAttrs>());
   const int64_t blocks = (p.shape.queries + kQueries - 1) / kQueries;
   size_workspace(p, p.shape.batch * p.shape.heads * blocks,
                  kQueries * (kKeys + p.shape.value_size + 2), s.in(0).dtype);
@@ -84,7 +84,7 @@ AttentionPlan prepare_attention(const Signature& s) {
 
 AttentionPlan prepare_attention_grad(const Signature& s) {
   const auto& attrs = s.attrs.as<nn::AttentionGradAttrs>();
-  AttentionPlan p = plan_of(s, nn::forward_attrs(attrs));
+  AttentionPlan p = plan_attention(s, nn::forward_attrs(attrs));
   p.bias_grad = attrs.bias_grad;
   size_workspace(p, p.shape.batch * p.shape.key_heads,
                  2 * kQueries * kKeys + p.shape.queries, s.in(0).dtype);
@@ -164,7 +164,7 @@ void launch_attention(const AttentionPlan& p, const LaunchArgs& a) {
       static_cast<double>(kQueries * s.keys) * static_cast<double>(s.size + s.value_size);
   const int64_t grain =
       std::max<int64_t>(1, static_cast<int64_t>(1e6 / std::max(work, 1.0)));
-  parallel_parts(s.batch * s.heads * blocks, grain, kParts,
+  parallel_parts(s.batch * s.heads * blocks, grain, kAttentionParts,
                  [&](int part, int64_t begin, int64_t end) {
                    T* mine = static_cast<T*>(a.workspace) + part * p.part_elements;
                    for (int64_t i = begin; i < end; ++i) {
@@ -239,7 +239,7 @@ void launch_attention_grad(const AttentionPlan& p, const LaunchArgs& a) {
                       static_cast<double>(s.size + s.value_size);
   const int64_t grain =
       std::max<int64_t>(1, static_cast<int64_t>(1e6 / std::max(work, 1.0)));
-  parallel_parts(s.batch * s.key_heads, grain, kParts,
+  parallel_parts(s.batch * s.key_heads, grain, kAttentionParts,
                  [&](int part, int64_t begin, int64_t end) {
                    T* mine = static_cast<T*>(a.workspace) + part * p.part_elements;
                    for (int64_t i = begin; i < end; ++i) {

@@ -82,12 +82,12 @@ void scale_by(T* x, T factor, int64_t n) {
 }
 
 template <class T>
-constexpr AttentionLoops<T> kLoops = {online_softmax<T>, probabilities<T>, score_grad<T>,
-                                      dot_product<T>, scale_by<T>};
+constexpr AttentionLoops<T> kAttentionLoops = {
+    online_softmax<T>, probabilities<T>, score_grad<T>, dot_product<T>, scale_by<T>};
 
 }  // namespace
 
-const AttentionLoops<float>& attention_loops_f32() { return kLoops<float>; }
-const AttentionLoops<double>& attention_loops_f64() { return kLoops<double>; }
+const AttentionLoops<float>& attention_loops_f32() { return kAttentionLoops<float>; }
+const AttentionLoops<double>& attention_loops_f64() { return kAttentionLoops<double>; }
 
 }  // namespace tandem::cpu::TANDEM_ISA

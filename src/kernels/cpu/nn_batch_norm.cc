@@ -15,7 +15,7 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int kParts = 16;
+constexpr int kBatchNormParts = 16;
 
 struct BatchNormPlan {
   int64_t outer = 1, channels = 0, inner = 1;
@@ -28,7 +28,7 @@ struct BatchNormPlan {
   size_t workspace_bytes = 0;
 };
 
-BatchNormPlan plan_of(const nn::FusedBatchNormAttrs& attrs, const TensorInfo& x) {
+BatchNormPlan plan_batch_norm(const nn::FusedBatchNormAttrs& attrs, const TensorInfo& x) {
   BatchNormPlan p;
   p.attrs = attrs;
   const bool first = channels_first(p.attrs.data_format);
@@ -41,25 +41,25 @@ BatchNormPlan plan_of(const nn::FusedBatchNormAttrs& attrs, const TensorInfo& x)
       1, 32768 / std::max<int64_t>(1, p.inner == 1 ? p.channels : p.inner));
   // Partial sums (two per part) and six vectors of coefficients.
   p.workspace_bytes =
-      static_cast<size_t>((2 * kParts + 6) * p.channels) * dtype_size(x.dtype);
+      static_cast<size_t>((2 * kBatchNormParts + 6) * p.channels) * dtype_size(x.dtype);
   return p;
 }
 BatchNormPlan prepare_batch_norm(const Signature& s) {
-  return plan_of(s.attrs.as<nn::FusedBatchNormAttrs>(), s.in(0));
+  return plan_batch_norm(s.attrs.as<nn::FusedBatchNormAttrs>(), s.in(0));
 }
 BatchNormPlan prepare_batch_norm_ex(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedBatchNormExAttrs>();
-  BatchNormPlan p = plan_of(attrs.norm(), s.in(0));
+  BatchNormPlan p = plan_batch_norm(attrs.norm(), s.in(0));
   p.relu = attrs.activation == "Relu";
   p.side = s.inputs.size() > kNormSide && s.in(kNormSide).dtype != DType::kInvalid;
   return p;
 }
 BatchNormPlan prepare_batch_norm_grad(const Signature& s) {
-  return plan_of(s.attrs.as<nn::FusedBatchNormAttrs>(), s.in(1));
+  return plan_batch_norm(s.attrs.as<nn::FusedBatchNormAttrs>(), s.in(1));
 }
 BatchNormPlan prepare_batch_norm_grad_ex(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedBatchNormGradExAttrs>();
-  BatchNormPlan p = plan_of(attrs.norm(), s.in(1));
+  BatchNormPlan p = plan_batch_norm(attrs.norm(), s.in(1));
   const auto has = [&](size_t i) {
     return s.inputs.size() > i && s.inputs[i].dtype != DType::kInvalid;
   };
@@ -76,12 +76,12 @@ void sum_channels(const BatchNormPlan& p, T* parts_of, T* result, Rows rows, Run
   const int64_t c = p.channels;
   std::fill_n(result, K * c, T(0));
   if (p.inner == 1) {
-    const int parts =
-        parallel_parts(p.outer, p.grain, kParts, [&](int part, int64_t b, int64_t e) {
-          T* sums = parts_of + part * K * c;
-          std::fill_n(sums, K * c, T(0));
-          rows(b, e - b, sums);
-        });
+    const int parts = parallel_parts(p.outer, p.grain, kBatchNormParts,
+                                     [&](int part, int64_t b, int64_t e) {
+                                       T* sums = parts_of + part * K * c;
+                                       std::fill_n(sums, K * c, T(0));
+                                       rows(b, e - b, sums);
+                                     });
     for (int part = 0; part < parts; ++part) {
       for (int64_t i = 0; i < K * c; ++i) result[i] += parts_of[part * K * c + i];
     }
@@ -158,7 +158,7 @@ void launch_batch_norm(const BatchNormPlan& p, const LaunchArgs& a) {
   T *y = a.out<T>(0), *out_mean = a.out<T>(1), *out_variance = a.out<T>(2);
   T *mean = a.out<T>(3), *variance = a.out<T>(4);
   T* parts = static_cast<T*>(a.workspace);
-  T* factor = parts + 2 * kParts * c;
+  T* factor = parts + 2 * kBatchNormParts * c;
   if (p.attrs.is_training) {
     batch_moments(p, x, parts, mean, variance);
     const T n = static_cast<T>(p.count());
@@ -204,7 +204,7 @@ void norm_gradient(const BatchNormPlan& p, const LaunchArgs& a, const T* dy) {
   const T *mean = a.in<T>(3), *variance = a.in<T>(4);
   T *dx = a.out<T>(0), *dscale = a.out<T>(1), *doffset = a.out<T>(2);
   T* parts = static_cast<T*>(a.workspace);
-  T* sums = parts + 2 * kParts * c;  // Σ dy, Σ dy (x - mean)
+  T* sums = parts + 2 * kBatchNormParts * c;  // Σ dy, Σ dy (x - mean)
   sum_channels<T, 2>(
       p, parts, sums,
       [&](int64_t row, int64_t n, T* s) {
@@ -251,7 +251,7 @@ void launch_batch_norm_grad_ex(const BatchNormPlan& p, const LaunchArgs& a) {
   T* left = p.side ? a.out<T>(kNormGradSide) : a.out<T>(0);
   if (!p.by_y) {  // relu's result again, as the normalisation computes it
     const T* offset = a.in<T>(kNormGradOffset);
-    T* factor = static_cast<T*>(a.workspace) + 2 * kParts * c;
+    T* factor = static_cast<T*>(a.workspace) + 2 * kBatchNormParts * c;
     const T epsilon = static_cast<T>(p.attrs.epsilon);
     for (int64_t i = 0; i < c; ++i) {
       factor[i] = scale[i] / std::sqrt(variance[i] + epsilon);

@@ -13,7 +13,7 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int kParts = 16;
+constexpr int kBiasParts = 16;
 constexpr int64_t kRowBlock = 128;
 
 struct BiasPlan {
@@ -37,7 +37,7 @@ BiasPlan prepare_bias(const Signature& s) {
 BiasPlan prepare_bias_grad(const Signature& s) {
   BiasPlan p = prepare_bias(s);
   p.workspace_bytes =
-      static_cast<size_t>(2 * kParts * p.channels) * dtype_size(s.in(0).dtype);
+      static_cast<size_t>(2 * kBiasParts * p.channels) * dtype_size(s.in(0).dtype);
   return p;
 }
 
@@ -107,7 +107,7 @@ void launch_bias_grad(const BiasPlan& p, const LaunchArgs& a) {
   if (p.inner == 1) {
     T* workspace = static_cast<T*>(a.workspace);
     const int parts =
-        parallel_parts(p.outer, p.grain, kParts, [&](int part, int64_t b, int64_t e) {
+        parallel_parts(p.outer, p.grain, kBiasParts, [&](int part, int64_t b, int64_t e) {
           T* mine = workspace + 2 * part * c;
           sum_rows(g, b, e, c, mine, mine + c);
         });

@@ -125,13 +125,13 @@ void blend_run(const T* dy, const T* x, T mean, T a, T b, T shift, int64_t n, T*
 }
 
 template <class T>
-constexpr ChannelLoops<T> kLoops = {
+constexpr ChannelLoops<T> kChannelLoops = {
     sum_rows<T>, sum_run<T>,     square_rows<T>, square_run<T>, dot_rows<T>,
     dot_run<T>,  affine_rows<T>, affine_run<T>,  blend_rows<T>, blend_run<T>};
 
 }  // namespace
 
-const ChannelLoops<float>& channel_loops_f32() { return kLoops<float>; }
-const ChannelLoops<double>& channel_loops_f64() { return kLoops<double>; }
+const ChannelLoops<float>& channel_loops_f32() { return kChannelLoops<float>; }
+const ChannelLoops<double>& channel_loops_f64() { return kChannelLoops<double>; }
 
 }  // namespace tandem::cpu::TANDEM_ISA

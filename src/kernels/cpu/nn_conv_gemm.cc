@@ -14,8 +14,8 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kBlock = 128;  // output positions of one product
-constexpr int kMaxParts = 64;
+constexpr int64_t kConvBlock = 128;  // output positions of one product
+constexpr int kMaxConvParts = 64;
 
 struct GemmConv {
   nn::ConvShape c;
@@ -55,8 +55,8 @@ GemmConv prepare_gemm(const Signature& s) {
   g.out_position = first ? 1 : g.c.out_channels;
   g.out_channel = first ? g.c.out_positions() : 1;
   g.k = g.c.taps() * g.c.in_per_group();
-  g.part_doubles = kBlock * (g.k + g.c.out_per_group());
-  const int64_t blocks = (g.c.out_positions() + kBlock - 1) / kBlock;
+  g.part_doubles = kConvBlock * (g.k + g.c.out_per_group());
+  const int64_t blocks = (g.c.out_positions() + kConvBlock - 1) / kConvBlock;
   switch (g.direction) {
     case ConvDirection::kForward:  // any block of any image
       g.parts = g.c.batch * g.c.groups * blocks;
@@ -68,7 +68,7 @@ GemmConv prepare_gemm(const Signature& s) {
       g.parts = g.c.taps() * g.c.groups;
       break;
   }
-  const int64_t buffers = std::min<int64_t>(g.parts, kMaxParts);
+  const int64_t buffers = std::min<int64_t>(g.parts, kMaxConvParts);
   g.workspace_bytes = static_cast<size_t>(buffers * g.part_doubles) * sizeof(double);
   return g;
 }
@@ -161,11 +161,12 @@ Offsets offsets(const GemmConv& g, int64_t image, int64_t group) {
 }
 
 void forward_part(const GemmConv& g, const LaunchArgs& a, int64_t part, double* buffer) {
-  const int64_t blocks = (g.c.out_positions() + kBlock - 1) / kBlock;
+  const int64_t blocks = (g.c.out_positions() + kConvBlock - 1) / kConvBlock;
   const int64_t block = part % blocks, unit = part / blocks;
   const Offsets at = offsets(g, unit / g.c.groups, unit % g.c.groups);
-  const int64_t from = block * kBlock, to = std::min(from + kBlock, g.c.out_positions());
-  double* rows = buffer + kBlock * g.k;
+  const int64_t from = block * kConvBlock,
+                to = std::min(from + kConvBlock, g.c.out_positions());
+  double* rows = buffer + kConvBlock * g.k;
   const int64_t n = g.c.out_per_group();
   gather_patches(g, a.in<double>(g.input) + at.input, from, to, buffer);
   multiply(CblasNoTrans, CblasNoTrans, to - from, n, g.k, buffer, g.k,
@@ -175,15 +176,15 @@ void forward_part(const GemmConv& g, const LaunchArgs& a, int64_t part, double* 
 
 void by_input_part(const GemmConv& g, const LaunchArgs& a, int64_t part, double* buffer) {
   const Offsets at = offsets(g, part / g.c.groups, part % g.c.groups);
-  double* rows = buffer + kBlock * g.k;
+  double* rows = buffer + kConvBlock * g.k;
   double* image = a.out<double>() + at.input;
   const int64_t n = g.c.out_per_group(), channels = g.c.in_per_group();
   for (int64_t i = 0; i < g.c.in_positions(); ++i) {
     for (int64_t j = 0; j < channels; ++j)
       image[i * g.in_position + j * g.in_channel] = 0;
   }
-  for (int64_t from = 0; from < g.c.out_positions(); from += kBlock) {
-    const int64_t to = std::min(from + kBlock, g.c.out_positions());
+  for (int64_t from = 0; from < g.c.out_positions(); from += kConvBlock) {
+    const int64_t to = std::min(from + kConvBlock, g.c.out_positions());
     load_outputs(g, a.in<double>(g.output) + at.output, from, to, rows);
     multiply(CblasNoTrans, CblasTrans, to - from, g.k, n, rows, n,
              a.in<double>(g.filter) + at.filter, g.c.out_channels, 0.0, buffer, g.k);
@@ -195,14 +196,14 @@ void by_filter_part(const GemmConv& g, const LaunchArgs& a, int64_t part,
                     double* buffer) {
   const int64_t wanted = part / g.c.groups, group = part % g.c.groups;
   const int64_t channels = g.c.in_per_group(), n = g.c.out_per_group();
-  double* rows = buffer + kBlock * g.k;
+  double* rows = buffer + kConvBlock * g.k;
   double* result = a.out<double>() + wanted * channels * g.c.out_channels + group * n;
   double beta = 0;
   for (int64_t image = 0; image < g.c.batch; ++image) {
     const Offsets at = offsets(g, image, group);
     const double* pixels = a.in<double>(g.input) + at.input;
-    for (int64_t from = 0; from < g.c.out_positions(); from += kBlock) {
-      const int64_t to = std::min(from + kBlock, g.c.out_positions());
+    for (int64_t from = 0; from < g.c.out_positions(); from += kConvBlock) {
+      const int64_t to = std::min(from + kConvBlock, g.c.out_positions());
       for (int64_t p = from; p < to; ++p) {
         double* row = buffer + (p - from) * channels;
         for_each_tap(g.c, p, [&](int64_t tap, int64_t position) {
@@ -221,13 +222,13 @@ void by_filter_part(const GemmConv& g, const LaunchArgs& a, int64_t part,
   }
 }
 
-void launch_gemm(const GemmConv& g, const LaunchArgs& a) {
+void launch_gemm_conv(const GemmConv& g, const LaunchArgs& a) {
   if (g.empty) {
     std::fill_n(a.out<double>(), g.result_elements, 0.0);
     return;
   }
   auto* workspace = static_cast<double*>(a.workspace);
-  parallel_parts(g.parts, 1, kMaxParts, [&](int buffer, int64_t begin, int64_t end) {
+  parallel_parts(g.parts, 1, kMaxConvParts, [&](int buffer, int64_t begin, int64_t end) {
     double* mine = workspace + buffer * g.part_doubles;
     for (int64_t part = begin; part < end; ++part) {
       switch (g.direction) {
@@ -251,7 +252,7 @@ void register_nn_conv_gemm_kernels(KernelRegistry& registry) {
   for (const auto direction :
        {ConvDirection::kForward, ConvDirection::kByInput, ConvDirection::kByFilter}) {
     for (const char* op : conv_ops(direction)) {
-      registry.add(make_kernel<prepare_gemm, launch_gemm>(
+      registry.add(make_kernel<prepare_gemm, launch_gemm_conv>(
           op, std::string("cpu.") + op + ".gemm", mask(DType::kFloat64)));
     }
   }

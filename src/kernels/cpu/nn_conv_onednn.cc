@@ -177,7 +177,7 @@ ConvPlan prepare_with(const Signature& s, const onednn::End& end) {
 
 ConvPlan prepare_conv(const Signature& s) { return prepare_with(s, {}); }
 
-ConvPlan prepare_fused(const Signature& s) {
+ConvPlan prepare_fused_conv(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedConvAttrs>();
   const onednn::End end{has_bias(s), attrs.activation, attrs.alpha};
   ConvPlan plan = prepare_with(s, end);
@@ -201,7 +201,7 @@ void launch_conv(const ConvPlan& plan, const LaunchArgs& a) {
 
 void register_nn_conv_onednn_kernels(KernelRegistry& registry) {
   constexpr DTypeMask kTypes = kFloats & ~mask(DType::kFloat64);
-  Kernel fused = make_kernel<prepare_fused, launch_conv>(
+  Kernel fused = make_kernel<prepare_fused_conv, launch_conv>(
       "FusedConv2D", "cpu.FusedConv2D.onednn", kTypes, fused_supported);
   fused.library_threads = true;
   registry.add(std::move(fused));

@@ -21,7 +21,7 @@ struct CrossEntropyPlan {
   DType labels = DType::kInt32;
 };
 
-void steps(const Shape& shape, int64_t* row, int64_t* step) {
+void row_and_step(const Shape& shape, int64_t* row, int64_t* step) {
   const int64_t classes = shape.rank() > 0 ? shape.dim(-1) : 1;
   const int64_t rows = shape.rank() > 1 ? shape[0] : 1;
   *step = classes == 1 ? 0 : 1;
@@ -33,12 +33,12 @@ CrossEntropyPlan prepare_cross_entropy(const Signature& s) {
   p.rows = s.out(1).shape[0];
   p.classes = s.out(1).shape[1];
   p.labels = s.in(1).dtype;
-  steps(s.in(0).shape, &p.x_row, &p.x_step);
-  steps(s.in(1).shape, &p.label_row, &p.label_step);
+  row_and_step(s.in(0).shape, &p.x_row, &p.x_step);
+  row_and_step(s.in(1).shape, &p.label_row, &p.label_step);
   return p;
 }
 
-int64_t row_grain(const CrossEntropyPlan& p) {
+int64_t cross_entropy_grain(const CrossEntropyPlan& p) {
   return std::max<int64_t>(1, 8192 / std::max<int64_t>(p.classes, 1));
 }
 
@@ -59,7 +59,7 @@ void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
     });
     return;
   }
-  parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
+  parallel_for(p.rows, cross_entropy_grain(p), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       loss[i] = p.classes == 0 ? T(0)
                                : row(x + i * p.x_row, p.x_step, labels + i * p.label_row,
@@ -94,7 +94,7 @@ void check_labels(const CrossEntropyPlan& p, const LaunchArgs& a) {
 }
 
 template <class T>
-void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
+void launch_sparse_cross_entropy(const CrossEntropyPlan& p, const LaunchArgs& a) {
   const auto row = best::row_loops<T>().sparse_cross_entropy;
   check_labels(p, a);
   const T* x = a.in<T>(0);
@@ -114,7 +114,7 @@ void launch_sparse(const CrossEntropyPlan& p, const LaunchArgs& a) {
     });
     return;
   }
-  parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
+  parallel_for(p.rows, cross_entropy_grain(p), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       loss[i] =
           row(x + i * p.classes, label_at(p, a, i), backprop + i * p.classes, p.classes);
@@ -146,7 +146,7 @@ void launch_fused_sparse(const FusedSparsePlan& p, const LaunchArgs& a) {
   const float* x = a.in<float>(0);
   const float* scale = p.scaled ? a.in<float>(kLossScale) : nullptr;
   float *loss = a.out<float>(0), *backprop = a.out<float>(1);
-  parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
+  parallel_for(p.rows, cross_entropy_grain(p), [&](int64_t b, int64_t e) {
     std::vector<float> unwanted(p.gradient ? 0 : static_cast<size_t>(p.classes));
     for (int64_t i = b; i < e; ++i) {
       float* to = p.gradient ? backprop + i * p.classes : unwanted.data();
@@ -163,7 +163,8 @@ void launch_fused_sparse(const FusedSparsePlan& p, const LaunchArgs& a) {
 void register_nn_cross_entropy_kernels(KernelRegistry& registry) {
   add_float_kernels<prepare_cross_entropy, launch_dense<float>, launch_dense<double>>(
       registry, "SoftmaxCrossEntropyWithLogits");
-  add_float_kernels<prepare_cross_entropy, launch_sparse<float>, launch_sparse<double>>(
+  add_float_kernels<prepare_cross_entropy, launch_sparse_cross_entropy<float>,
+                    launch_sparse_cross_entropy<double>>(
       registry, "SparseSoftmaxCrossEntropyWithLogits");
   registry.add(make_kernel<prepare_fused_sparse, launch_fused_sparse>(
       "FusedSparseCrossEntropy", "cpu.FusedSparseCrossEntropy.f32",

@@ -30,7 +30,7 @@ struct BeamPlan {
   size_t workspace_bytes = 0;
 };
 
-size_t rounded(size_t bytes) { return (bytes + 15) / 16 * 16; }
+size_t padded(size_t bytes) { return (bytes + 15) / 16 * 16; }
 
 BeamPlan prepare_beam(const Signature& s) {
   const auto& attrs = s.attrs.as<nn::CtcBeamAttrs>();
@@ -38,10 +38,10 @@ BeamPlan prepare_beam(const Signature& s) {
       .sizes = ctc_sizes(s, -1), .width = attrs.beam_width, .paths = attrs.top_paths};
   const auto w = static_cast<size_t>(p.width);
   const size_t nodes = 1 + static_cast<size_t>(p.sizes.time) * w;
-  p.node_bytes = rounded(nodes * sizeof(Node));
-  p.place_bytes = rounded(nodes * sizeof(int32_t));
-  p.beam_bytes = rounded(w * sizeof(Beam));
-  p.row_bytes = rounded(static_cast<size_t>(p.sizes.classes) * (sizeof(double) + 1));
+  p.node_bytes = padded(nodes * sizeof(Node));
+  p.place_bytes = padded(nodes * sizeof(int32_t));
+  p.beam_bytes = padded(w * sizeof(Beam));
+  p.row_bytes = padded(static_cast<size_t>(p.sizes.classes) * (sizeof(double) + 1));
   p.example_bytes = p.node_bytes + p.place_bytes + 2 * p.beam_bytes + p.row_bytes;
   p.workspace_bytes = static_cast<size_t>(p.sizes.batch) * p.example_bytes;
   return p;

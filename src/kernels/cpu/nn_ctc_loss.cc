@@ -91,7 +91,8 @@ void subtract_shares(const Example& e, const double* logp, int64_t classes,
   }
 }
 
-void check_labels(const CtcLossPlan& p, const int32_t* labels, const int32_t* lengths) {
+void check_ctc_labels(const CtcLossPlan& p, const int32_t* labels,
+                      const int32_t* lengths) {
   for (int64_t b = 0; b < p.sizes.batch; ++b) {
     for (int64_t i = 0; i < lengths[b]; ++i) {
       const int32_t label = labels[b * p.width + i];
@@ -141,7 +142,7 @@ void launch_ctc_loss(const CtcLossPlan& p, const LaunchArgs& a) {
   check_lengths("CTCLossDense", a.in<int32_t>(2), p.sizes.batch, p.sizes.time,
                 "logit_length");
   check_lengths("CTCLossDense", a.in<int32_t>(3), p.sizes.batch, p.width, "label_length");
-  check_labels(p, a.in<int32_t>(1), a.in<int32_t>(3));
+  check_ctc_labels(p, a.in<int32_t>(1), a.in<int32_t>(3));
   const int64_t work = std::max<int64_t>(1, p.doubles * 20);
   parallel_for(p.sizes.batch, std::max<int64_t>(1, 65536 / work),
                [&](int64_t first, int64_t end) {

@@ -87,11 +87,11 @@ void add(const T* x, T* y, int64_t n) {
 }
 
 template <class T>
-constexpr GateLoops<T> kLoops = {lstm<T>, lstm_grad<T>, gru<T>, gru_grad<T>, add<T>};
+constexpr GateLoops<T> kGateLoops = {lstm<T>, lstm_grad<T>, gru<T>, gru_grad<T>, add<T>};
 
 }  // namespace
 
-const GateLoops<float>& gate_loops_f32() { return kLoops<float>; }
-const GateLoops<double>& gate_loops_f64() { return kLoops<double>; }
+const GateLoops<float>& gate_loops_f32() { return kGateLoops<float>; }
+const GateLoops<double>& gate_loops_f64() { return kGateLoops<double>; }
 
 }  // namespace tandem::cpu::TANDEM_ISA

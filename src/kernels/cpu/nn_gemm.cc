@@ -28,13 +28,13 @@ bool trivial(const GemmShape& s, T beta, T* c, int64_t ldc) {
 
 // B fits the cache and C's columns fill vectors: no packing that a library could do pays.
 // The number of rows is left out, so that shares of a product choose alike.
-bool suits_tiles(const GemmShape& s, float alpha, float beta) {
+bool shape_suits_tiles(const GemmShape& s, float alpha, float beta) {
   constexpr int64_t kMostElements = 1 << 16;
   const int64_t lanes = best::gemm_tiles().lanes;
   return alpha == 1 && (beta == 0 || beta == 1) && 2 * s.n >= lanes &&
          s.n * s.k <= kMostElements;
 }
-bool suits_tiles(const GemmShape&, double, double) { return false; }
+bool shape_suits_tiles(const GemmShape&, double, double) { return false; }
 
 void library_gemm(const GemmShape& s, float alpha, const float* a, int64_t lda,
                   const float* b, int64_t ldb, float beta, float* c, int64_t ldc) {
@@ -53,8 +53,8 @@ void library_gemm(const GemmShape& s, double alpha, const double* a, int64_t lda
 }
 
 template <class T>
-void run(bool tiles, const GemmShape& s, T alpha, const T* a, int64_t lda, const T* b,
-         int64_t ldb, T beta, T* c, int64_t ldc) {
+void run_gemm(bool tiles, const GemmShape& s, T alpha, const T* a, int64_t lda,
+              const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
   if (trivial(s, beta, c, ldc)) return;
   if constexpr (std::is_same_v<T, float>) {
     if (tiles) {
@@ -80,17 +80,17 @@ void run(bool tiles, const GemmShape& s, T alpha, const T* a, int64_t lda, const
 
 void gemm(const GemmShape& s, float alpha, const float* a, int64_t lda, const float* b,
           int64_t ldb, float beta, float* c, int64_t ldc) {
-  run(suits_tiles(s, alpha, beta), s, alpha, a, lda, b, ldb, beta, c, ldc);
+  run_gemm(shape_suits_tiles(s, alpha, beta), s, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 void gemm(const GemmShape& s, double alpha, const double* a, int64_t lda, const double* b,
           int64_t ldb, double beta, double* c, int64_t ldc) {
-  run(false, s, alpha, a, lda, b, ldb, beta, c, ldc);
+  run_gemm(false, s, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 template <class T>
 void team_gemm(const GemmShape& s, T alpha, const T* a, int64_t lda, const T* b,
                int64_t ldb, T beta, T* c, int64_t ldc) {
-  const bool tiles = suits_tiles(s, alpha, beta);
+  const bool tiles = shape_suits_tiles(s, alpha, beta);
   // Blocks of the longer side of C; each is worth a few hundred thousand operations or
   // more.
   const bool by_rows = s.m >= s.n;
@@ -101,12 +101,12 @@ void team_gemm(const GemmShape& s, T alpha, const T* a, int64_t lda, const T* b,
     GemmShape part = s;
     if (by_rows) {
       part.m = end - begin;
-      run(tiles, part, alpha, a + begin * (s.transpose_a ? 1 : lda), lda, b, ldb, beta,
-          c + begin * ldc, ldc);
+      run_gemm(tiles, part, alpha, a + begin * (s.transpose_a ? 1 : lda), lda, b, ldb,
+               beta, c + begin * ldc, ldc);
     } else {
       part.n = end - begin;
-      run(tiles, part, alpha, a, lda, b + begin * (s.transpose_b ? ldb : 1), ldb, beta,
-          c + begin, ldc);
+      run_gemm(tiles, part, alpha, a, lda, b + begin * (s.transpose_b ? ldb : 1), ldb,
+               beta, c + begin, ldc);
     }
   });
 }

@@ -12,7 +12,7 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int kParts = 16;  // partial sums of the parameters' gradients
+constexpr int kLayerNormParts = 16;  // partial sums of the parameters' gradients
 
 struct LayerNormPlan {
   int64_t rows = 0, n = 0;
@@ -20,28 +20,31 @@ struct LayerNormPlan {
   size_t workspace_bytes = 0;
 };
 
-LayerNormPlan plan_of(const Signature& s, const Shape& x) {
+LayerNormPlan plan_layer_norm(const Signature& s, const Shape& x) {
   const auto& attrs = s.attrs.as<nn::LayerNormAttrs>();
   const int kept = x.rank() - static_cast<int>(attrs.axis.size());
   return {.rows = x.slice(0, kept).num_elements(),
           .n = x.slice(kept, x.rank()).num_elements(),
           .epsilon = attrs.epsilon};
 }
-LayerNormPlan prepare_layer_norm(const Signature& s) { return plan_of(s, s.in(0).shape); }
+LayerNormPlan prepare_layer_norm(const Signature& s) {
+  return plan_layer_norm(s, s.in(0).shape);
+}
 LayerNormPlan prepare_layer_norm_grad(const Signature& s) {
-  LayerNormPlan p = plan_of(s, s.in(1).shape);
-  p.workspace_bytes = static_cast<size_t>(2 * kParts * p.n) * dtype_size(s.in(1).dtype);
+  LayerNormPlan p = plan_layer_norm(s, s.in(1).shape);
+  p.workspace_bytes =
+      static_cast<size_t>(2 * kLayerNormParts * p.n) * dtype_size(s.in(1).dtype);
   return p;
 }
 
-int64_t row_grain(const LayerNormPlan& p) {
+int64_t layer_norm_grain(const LayerNormPlan& p) {
   return std::max<int64_t>(1, 16384 / std::max<int64_t>(p.n, 1));
 }
 
 template <class T>
 void launch_layer_norm(const LayerNormPlan& p, const LaunchArgs& a) {
   const auto row = best::row_loops<T>().layer_norm;
-  parallel_for(p.rows, row_grain(p), [&](int64_t b, int64_t e) {
+  parallel_for(p.rows, layer_norm_grain(p), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       row(a.in<T>(0) + i * p.n, a.in<T>(1), a.in<T>(2), static_cast<T>(p.epsilon),
           a.out<T>() + i * p.n, p.n);
@@ -54,8 +57,8 @@ void launch_layer_norm_grad(const LayerNormPlan& p, const LaunchArgs& a) {
   const auto row = best::row_loops<T>().layer_norm_grad;
   const T *dy = a.in<T>(0), *x = a.in<T>(1), *gamma = a.in<T>(2);
   T* sums = static_cast<T*>(a.workspace);
-  const int parts =
-      parallel_parts(p.rows, row_grain(p), kParts, [&](int part, int64_t b, int64_t e) {
+  const int parts = parallel_parts(
+      p.rows, layer_norm_grain(p), kLayerNormParts, [&](int part, int64_t b, int64_t e) {
         T* dgamma = sums + 2 * part * p.n;
         std::fill_n(dgamma, 2 * p.n, T(0));
         for (int64_t i = b; i < e; ++i) {

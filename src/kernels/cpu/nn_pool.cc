@@ -25,7 +25,8 @@ struct PoolPlan {
   size_t workspace_bytes = 0;
 };
 
-PoolPlan plan_of(const std::string& op, const nn::PoolAttrs& attrs, const Shape& input) {
+PoolPlan plan_pool(const std::string& op, const nn::PoolAttrs& attrs,
+                   const Shape& input) {
   const nn::PoolShape shape = nn::pool_shape(op, attrs, input);
   PoolPlan p;
   for (int i = 0; i < 3; ++i) {
@@ -43,16 +44,16 @@ PoolPlan plan_of(const std::string& op, const nn::PoolAttrs& attrs, const Shape&
 }
 
 PoolPlan prepare_pool(const Signature& s) {
-  return plan_of(s.op->name, s.attrs.as<nn::PoolAttrs>(), s.in(0).shape);
+  return plan_pool(s.op->name, s.attrs.as<nn::PoolAttrs>(), s.in(0).shape);
 }
 PoolPlan prepare_avg_grad(const Signature& s) {
-  return plan_of(s.op->name, s.attrs.as<nn::PoolAttrs>(), s.out().shape);
+  return plan_pool(s.op->name, s.attrs.as<nn::PoolAttrs>(), s.out().shape);
 }
 PoolPlan prepare_argmax(const Signature& s) {
   const auto& a = s.attrs.as<nn::MaxPoolArgmaxAttrs>();
-  PoolPlan p =
-      plan_of(s.op->name, {.ksize = a.ksize, .strides = a.strides, .padding = a.padding},
-              s.in(0).shape);
+  PoolPlan p = plan_pool(s.op->name,
+                         {.ksize = a.ksize, .strides = a.strides, .padding = a.padding},
+                         s.in(0).shape);
   p.wide_index = a.argmax_type == DType::kInt64;
   p.batch_in_index = a.include_batch_in_index;
   p.out_elements = p.images * p.out_image;
@@ -92,7 +93,7 @@ void over_rows(const PoolPlan& p, Body body) {
 
 // body(image, first channel, last channel): every range writes inputs of its own.
 template <class Body>
-void over_channels(const PoolPlan& p, Body body) {
+void over_pool_channels(const PoolPlan& p, Body body) {
   if (p.in_image == 0) return;
   constexpr int64_t kBlock = 32;
   const int64_t blocks = (p.g.channels + kBlock - 1) / kBlock;
@@ -117,7 +118,7 @@ void launch_max(const PoolPlan& p, const LaunchArgs& a) {
 }
 template <class T>
 void launch_max_grad(const PoolPlan& p, const LaunchArgs& a) {
-  over_channels(p, [&](int64_t image, int64_t b, int64_t e) {
+  over_pool_channels(p, [&](int64_t image, int64_t b, int64_t e) {
     loops<T>().max_grad(p.g, a.in<T>(0) + image * p.in_image,
                         a.in<T>(2) + image * p.out_image, a.out<T>() + image * p.in_image,
                         b, e);
@@ -140,7 +141,7 @@ void launch_avg(const PoolPlan& p, const LaunchArgs& a) {
 }
 template <class T>
 void launch_avg_grad(const PoolPlan& p, const LaunchArgs& a) {
-  over_channels(p, [&](int64_t image, int64_t b, int64_t e) {
+  over_pool_channels(p, [&](int64_t image, int64_t b, int64_t e) {
     loops<T>().avg_grad(p.g, a.in<T>(1) + image * p.out_image,
                         a.out<T>() + image * p.in_image, b, e);
   });

@@ -8,7 +8,7 @@ namespace tandem::cpu::TANDEM_ISA {
 
 namespace {
 
-constexpr int64_t kChannelBlock = 64;
+constexpr int64_t kArgmaxBlock = 64;
 
 // Taps [from, to) of output o that lie inside the input.
 struct Taps {
@@ -166,11 +166,11 @@ template <class T>
 void max_grad(const PoolGeometry& g, const T* in, const T* dout, T* din, int64_t begin,
               int64_t end) {
   clear_channels(g, din, begin, end);
-  T best[kChannelBlock];
-  int32_t where[kChannelBlock];
+  T best[kArgmaxBlock];
+  int32_t where[kArgmaxBlock];
   for (int64_t at = 0; at < g.out_positions(); ++at) {
-    for (int64_t c = begin; c < end; c += kChannelBlock) {
-      const int64_t n = std::min(kChannelBlock, end - c);
+    for (int64_t c = begin; c < end; c += kArgmaxBlock) {
+      const int64_t n = std::min(kArgmaxBlock, end - c);
       find_max(g, in, at, c, n, best, where);
       const T* from = dout + at * g.channels + c;
       for (int64_t i = 0; i < n; ++i) {
@@ -185,11 +185,11 @@ void max_grad(const PoolGeometry& g, const T* in, const T* dout, T* din, int64_t
 template <class T, class Visit>
 void visit_max(const PoolGeometry& g, const T* in, int64_t begin, int64_t end,
                Visit visit) {
-  T best[kChannelBlock];
-  int32_t where[kChannelBlock];
+  T best[kArgmaxBlock];
+  int32_t where[kArgmaxBlock];
   for (int64_t at = begin * g.d[2].out; at < end * g.d[2].out; ++at) {
-    for (int64_t c = 0; c < g.channels; c += kChannelBlock) {
-      const int64_t n = std::min(kChannelBlock, g.channels - c);
+    for (int64_t c = 0; c < g.channels; c += kArgmaxBlock) {
+      const int64_t n = std::min(kArgmaxBlock, g.channels - c);
       find_max(g, in, at, c, n, best, where);
       for (int64_t i = 0; i < n; ++i) {
         visit(at * g.channels + c + i, where[i] * g.channels + c + i, best[i]);
@@ -231,7 +231,7 @@ void avg_grad(const PoolGeometry& g, const T* dout, T* din, int64_t begin, int64
 }
 
 template <class T>
-constexpr PoolLoops<T> loops() {
+constexpr PoolLoops<T> make_pool_loops() {
   if constexpr (std::is_floating_point_v<T>) {
     return {max_rows<T>,  max_grad<T>, max_pick<T>,
             max_index<T>, avg_rows<T>, avg_grad<T>};
@@ -240,12 +240,13 @@ constexpr PoolLoops<T> loops() {
   }
 }
 
-constexpr AllPoolLoops kAll = {loops<float>(),   loops<double>(),  loops<int8_t>(),
-                               loops<int16_t>(), loops<int32_t>(), loops<int64_t>(),
-                               loops<uint8_t>(), loops<uint16_t>()};
+constexpr AllPoolLoops kAllPoolLoops = {
+    make_pool_loops<float>(),   make_pool_loops<double>(),  make_pool_loops<int8_t>(),
+    make_pool_loops<int16_t>(), make_pool_loops<int32_t>(), make_pool_loops<int64_t>(),
+    make_pool_loops<uint8_t>(), make_pool_loops<uint16_t>()};
 
 }  // namespace
 
-const AllPoolLoops& pool_loops() { return kAll; }
+const AllPoolLoops& pool_loops() { return kAllPoolLoops; }
 
 }  // namespace tandem::cpu::TANDEM_ISA

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu/nn_register.h"
 #include "kernels/cpu/nn_through_float.h"
+#include "kernels/cpu/resize_scale.h"
 #include "tandem/ops/nn_image.h"
 
 namespace tandem::cpu {
@@ -15,26 +16,21 @@ namespace tandem::cpu {
 namespace {
 
 /// Where an output row or column comes from.
-struct Source {
+struct ResizeSource {
   int64_t low, high;
   float weight;  // of high
 };
 
 struct ResizePlan {
   int64_t batch = 0, in_h = 0, in_w = 0, out_h = 0, out_w = 0, channels = 0;
-  std::vector<Source> rows, columns;
+  std::vector<ResizeSource> rows, columns;
   size_t element = 0;
 };
 
-float scale_of(int64_t in, int64_t out, bool align_corners) {
-  return align_corners && out > 1
-             ? static_cast<float>(in - 1) / static_cast<float>(out - 1)
-             : static_cast<float>(in) / static_cast<float>(out);
-}
-
-std::vector<Source> bilinear_sources(int64_t in, int64_t out, const nn::ResizeAttrs& a) {
-  const float scale = scale_of(in, out, a.align_corners);
-  std::vector<Source> sources(static_cast<size_t>(out));
+std::vector<ResizeSource> bilinear_sources(int64_t in, int64_t out,
+                                           const nn::ResizeAttrs& a) {
+  const float scale = resize_scale(in, out, a.align_corners);
+  std::vector<ResizeSource> sources(static_cast<size_t>(out));
   for (int64_t i = 0; i < out; ++i) {
     const auto at = static_cast<float>(i);
     const float x = a.half_pixel_centers ? (at + 0.5f) * scale - 0.5f : at * scale;
@@ -48,9 +44,10 @@ std::vector<Source> bilinear_sources(int64_t in, int64_t out, const nn::ResizeAt
   return sources;
 }
 
-std::vector<Source> nearest_sources(int64_t in, int64_t out, const nn::ResizeAttrs& a) {
-  const float scale = scale_of(in, out, a.align_corners);
-  std::vector<Source> sources(static_cast<size_t>(out));
+std::vector<ResizeSource> nearest_sources(int64_t in, int64_t out,
+                                          const nn::ResizeAttrs& a) {
+  const float scale = resize_scale(in, out, a.align_corners);
+  std::vector<ResizeSource> sources(static_cast<size_t>(out));
   for (int64_t i = 0; i < out; ++i) {
     const float x =
         (static_cast<float>(i) + (a.half_pixel_centers ? 0.5f : 0.0f)) * scale;
@@ -61,8 +58,8 @@ std::vector<Source> nearest_sources(int64_t in, int64_t out, const nn::ResizeAtt
 }
 
 // From the shapes of the image and of the resized one, whichever of them is the input.
-ResizePlan plan_of(const Signature& s, const Shape& image, const Shape& result,
-                   bool bilinear) {
+ResizePlan plan_resize(const Signature& s, const Shape& image, const Shape& result,
+                       bool bilinear) {
   const auto& attrs = s.attrs.as<nn::ResizeAttrs>();
   ResizePlan p{.batch = image[0],
                .in_h = image[1],
@@ -80,32 +77,32 @@ ResizePlan plan_of(const Signature& s, const Shape& image, const Shape& result,
 }
 
 ResizePlan prepare_bilinear(const Signature& s) {
-  return plan_of(s, s.in(0).shape, s.out().shape, true);
+  return plan_resize(s, s.in(0).shape, s.out().shape, true);
 }
 ResizePlan prepare_bilinear_grad(const Signature& s) {
-  return plan_of(s, s.out().shape, s.in(0).shape, true);
+  return plan_resize(s, s.out().shape, s.in(0).shape, true);
 }
 ResizePlan prepare_nearest(const Signature& s) {
-  return plan_of(s, s.in(0).shape, s.out().shape, false);
+  return plan_resize(s, s.in(0).shape, s.out().shape, false);
 }
 ResizePlan prepare_nearest_grad(const Signature& s) {
-  return plan_of(s, s.out().shape, s.in(0).shape, false);
+  return plan_resize(s, s.out().shape, s.in(0).shape, false);
 }
 
-int64_t row_grain(const ResizePlan& p, int64_t cost) {
+int64_t resize_grain(const ResizePlan& p, int64_t cost) {
   return std::max<int64_t>(1, 65536 / std::max<int64_t>(1, p.out_w * p.channels * cost));
 }
 
 template <class T>
 void launch_bilinear(const ResizePlan& p, const LaunchArgs& a) {
   const int64_t c = p.channels;
-  parallel_for(p.batch * p.out_h, row_grain(p, 6), [&](int64_t b, int64_t e) {
+  parallel_for(p.batch * p.out_h, resize_grain(p, 6), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
-      const Source& y = p.rows[static_cast<size_t>(i % p.out_h)];
+      const ResizeSource& y = p.rows[static_cast<size_t>(i % p.out_h)];
       const T* image = a.in<T>(0) + i / p.out_h * p.in_h * p.in_w * c;
       const T *top = image + y.low * p.in_w * c, *bottom = image + y.high * p.in_w * c;
       float* out = a.out<float>() + i * p.out_w * c;
-      for (const Source& x : p.columns) {
+      for (const ResizeSource& x : p.columns) {
         const T *tl = top + x.low * c, *tr = top + x.high * c;
         const T *bl = bottom + x.low * c, *br = bottom + x.high * c;
 #pragma omp simd
@@ -123,7 +120,7 @@ void launch_bilinear(const ResizePlan& p, const LaunchArgs& a) {
 
 // Blocks of channels of one image: every block adds to pixels of its own.
 template <class Body>
-void over_channels(const ResizePlan& p, Body body) {
+void over_resize_channels(const ResizePlan& p, Body body) {
   constexpr int64_t kBlock = 16;
   const int64_t blocks = (p.channels + kBlock - 1) / kBlock;
   parallel_for(p.batch * blocks, 1, [&](int64_t b, int64_t e) {
@@ -143,14 +140,14 @@ void clear(const ResizePlan& p, T* image, int64_t from, int64_t n) {
 template <class T>
 void launch_bilinear_grad(const ResizePlan& p, const LaunchArgs& a) {
   const int64_t c = p.channels;
-  over_channels(p, [&](int64_t image, int64_t from, int64_t n) {
+  over_resize_channels(p, [&](int64_t image, int64_t from, int64_t n) {
     T* out = a.out<T>() + image * p.in_h * p.in_w * c;
     const float* g = a.in<float>(0) + image * p.out_h * p.out_w * c + from;
     clear(p, out, from, n);
-    for (const Source& y : p.rows) {
+    for (const ResizeSource& y : p.rows) {
       T *top = out + y.low * p.in_w * c + from,
         *bottom = out + y.high * p.in_w * c + from;
-      for (const Source& x : p.columns) {
+      for (const ResizeSource& x : p.columns) {
         const float wy = y.weight, wx = x.weight;
         for (int64_t k = 0; k < n; ++k) {
           top[x.low * c + k] += static_cast<T>(g[k] * (1 - wy) * (1 - wx));
@@ -167,13 +164,13 @@ void launch_bilinear_grad(const ResizePlan& p, const LaunchArgs& a) {
 void launch_nearest(const ResizePlan& p, const LaunchArgs& a) {
   const size_t pixel = static_cast<size_t>(p.channels) * p.element;
   const auto w = static_cast<size_t>(p.in_w);
-  parallel_for(p.batch * p.out_h, row_grain(p, 2), [&](int64_t b, int64_t e) {
+  parallel_for(p.batch * p.out_h, resize_grain(p, 2), [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       const auto row = static_cast<size_t>(i / p.out_h * p.in_h +
                                            p.rows[static_cast<size_t>(i % p.out_h)].low);
       const std::byte* from = a.in<std::byte>(0) + row * w * pixel;
       std::byte* to = a.out<std::byte>() + static_cast<size_t>(i * p.out_w) * pixel;
-      for (const Source& x : p.columns) {
+      for (const ResizeSource& x : p.columns) {
         std::memcpy(to, from + static_cast<size_t>(x.low) * pixel, pixel);
         to += pixel;
       }
@@ -184,12 +181,12 @@ void launch_nearest(const ResizePlan& p, const LaunchArgs& a) {
 template <class T>
 void launch_nearest_grad(const ResizePlan& p, const LaunchArgs& a) {
   const int64_t c = p.channels;
-  over_channels(p, [&](int64_t image, int64_t from, int64_t n) {
+  over_resize_channels(p, [&](int64_t image, int64_t from, int64_t n) {
     T* out = a.out<T>() + image * p.in_h * p.in_w * c;
     const T* g = a.in<T>(0) + image * p.out_h * p.out_w * c + from;
     clear(p, out, from, n);
-    for (const Source& y : p.rows) {
-      for (const Source& x : p.columns) {
+    for (const ResizeSource& y : p.rows) {
+      for (const ResizeSource& x : p.columns) {
         T* to = out + (y.low * p.in_w + x.low) * c + from;
         for (int64_t k = 0; k < n; ++k) to[k] += g[k];
         g += c;

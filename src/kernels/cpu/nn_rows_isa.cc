@@ -16,17 +16,17 @@ T row_max(const T* x, int64_t n) {
   return m;
 }
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kTailLanes = 16;
 
 // exp(x - max) of the elements behind the last whole vector, all lanes at once: single
 // calls would take longer than the rest of a row.
 template <class T>
 T tail_exp(const T* x, T max, T* y, int64_t n) {
-  alignas(64) T lanes[kLanes];
-  std::fill_n(lanes, kLanes, max);
+  alignas(64) T lanes[kTailLanes];
+  std::fill_n(lanes, kTailLanes, max);
   std::copy_n(x, n, lanes);
 #pragma omp simd
-  for (int64_t i = 0; i < kLanes; ++i) lanes[i] = vexp(lanes[i] - max);
+  for (int64_t i = 0; i < kTailLanes; ++i) lanes[i] = vexp(lanes[i] - max);
   T sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += lanes[i];
   if (y) std::copy_n(lanes, n, y);
@@ -35,7 +35,7 @@ T tail_exp(const T* x, T max, T* y, int64_t n) {
 
 template <class T>
 T sum_exp(const T* x, T max, int64_t n) {
-  const int64_t whole = n - n % kLanes;
+  const int64_t whole = n - n % kTailLanes;
   T sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < whole; ++i) sum += vexp(x[i] - max);
@@ -44,7 +44,7 @@ T sum_exp(const T* x, T max, int64_t n) {
 
 template <class T>
 T store_exp(const T* x, T max, T* y, int64_t n) {
-  const int64_t whole = n - n % kLanes;
+  const int64_t whole = n - n % kTailLanes;
   T sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int64_t i = 0; i < whole; ++i) {
@@ -269,22 +269,22 @@ void layer_norm_grad(const T* dy, const T* x, const T* gamma, T epsilon, T* dx, 
 }
 
 template <class T>
-constexpr RowLoops<T> kLoops = {softmax<T>,
-                                log_softmax<T>,
-                                softmax_grad<T>,
-                                log_softmax_grad<T>,
-                                softmax_columns<T>,
-                                log_softmax_columns<T>,
-                                softmax_grad_columns<T>,
-                                log_softmax_grad_columns<T>,
-                                cross_entropy<T>,
-                                sparse_cross_entropy<T>,
-                                layer_norm<T>,
-                                layer_norm_grad<T>};
+constexpr RowLoops<T> kRowLoops = {softmax<T>,
+                                   log_softmax<T>,
+                                   softmax_grad<T>,
+                                   log_softmax_grad<T>,
+                                   softmax_columns<T>,
+                                   log_softmax_columns<T>,
+                                   softmax_grad_columns<T>,
+                                   log_softmax_grad_columns<T>,
+                                   cross_entropy<T>,
+                                   sparse_cross_entropy<T>,
+                                   layer_norm<T>,
+                                   layer_norm_grad<T>};
 
 }  // namespace
 
-const RowLoops<float>& row_loops_f32() { return kLoops<float>; }
-const RowLoops<double>& row_loops_f64() { return kLoops<double>; }
+const RowLoops<float>& row_loops_f32() { return kRowLoops<float>; }
+const RowLoops<double>& row_loops_f64() { return kRowLoops<double>; }
 
 }  // namespace tandem::cpu::TANDEM_ISA

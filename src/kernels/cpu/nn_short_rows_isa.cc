@@ -7,19 +7,19 @@ namespace tandem::cpu::TANDEM_ISA {
 
 namespace {
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kRowLanes = 16;
 
 /// Sixteen rows, turned: element j of all of them is one array. Lanes without a row hold
 /// zeros.
 template <class T>
 struct Lanes {
-  alignas(64) T v[kShortRow][kLanes];
-  alignas(64) T max[kLanes];
-  alignas(64) T sum[kLanes];
+  alignas(64) T v[kShortRow][kRowLanes];
+  alignas(64) T max[kRowLanes];
+  alignas(64) T sum[kRowLanes];
 
   void load(const T* x, int64_t n, int64_t rows) {
     for (int64_t j = 0; j < n; ++j) {
-      for (int64_t r = rows; r < kLanes; ++r) v[j][r] = T(0);
+      for (int64_t r = rows; r < kRowLanes; ++r) v[j][r] = T(0);
     }
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t j = 0; j < n; ++j) v[j][r] = x[r * n + j];
@@ -32,19 +32,20 @@ struct Lanes {
   }
 
   void find_max(int64_t n) {
-    std::fill_n(max, kLanes, -std::numeric_limits<T>::infinity());
+    std::fill_n(max, kRowLanes, -std::numeric_limits<T>::infinity());
     for (int64_t j = 0; j < n; ++j) {
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) max[l] = v[j][l] > max[l] ? v[j][l] : max[l];
+      for (int64_t l = 0; l < kRowLanes; ++l)
+        max[l] = v[j][l] > max[l] ? v[j][l] : max[l];
     }
   }
   /// v becomes exp(v - max), or stays; sum is the sum of that either way.
   template <bool kKeep>
   void add_exp(int64_t n) {
-    std::fill_n(sum, kLanes, T(0));
+    std::fill_n(sum, kRowLanes, T(0));
     for (int64_t j = 0; j < n; ++j) {
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) {
+      for (int64_t l = 0; l < kRowLanes; ++l) {
         const T e = vexp(v[j][l] - max[l]);
         if constexpr (!kKeep) v[j][l] = e;
         sum[l] += e;
@@ -53,28 +54,28 @@ struct Lanes {
   }
   /// v becomes v / sum.
   void normalise(int64_t n) {
-    alignas(64) T scale[kLanes];
+    alignas(64) T scale[kRowLanes];
 #pragma omp simd
-    for (int64_t l = 0; l < kLanes; ++l) scale[l] = T(1) / sum[l];
+    for (int64_t l = 0; l < kRowLanes; ++l) scale[l] = T(1) / sum[l];
     for (int64_t j = 0; j < n; ++j) {
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) v[j][l] *= scale[l];
+      for (int64_t l = 0; l < kRowLanes; ++l) v[j][l] *= scale[l];
     }
   }
   /// sum becomes its logarithm.
   void take_log() {
 #pragma omp simd
-    for (int64_t l = 0; l < kLanes; ++l) sum[l] = vlog(sum[l]);
+    for (int64_t l = 0; l < kRowLanes; ++l) sum[l] = vlog(sum[l]);
   }
 };
 
 template <class Body>
 void for_each_block(int64_t rows, Body body) {
-  for (int64_t r = 0; r < rows; r += kLanes) body(r, std::min(kLanes, rows - r));
+  for (int64_t r = 0; r < rows; r += kRowLanes) body(r, std::min(kRowLanes, rows - r));
 }
 
 template <class T>
-void softmax(const T* x, T* y, int64_t n, int64_t rows) {
+void short_softmax(const T* x, T* y, int64_t n, int64_t rows) {
   Lanes<T> b;
   for_each_block(rows, [&](int64_t row, int64_t count) {
     b.load(x + row * n, n, count);
@@ -86,7 +87,7 @@ void softmax(const T* x, T* y, int64_t n, int64_t rows) {
 }
 
 template <class T>
-void log_softmax(const T* x, T* y, int64_t n, int64_t rows) {
+void short_log_softmax(const T* x, T* y, int64_t n, int64_t rows) {
   Lanes<T> b;
   for_each_block(rows, [&](int64_t row, int64_t count) {
     b.load(x + row * n, n, count);
@@ -95,15 +96,15 @@ void log_softmax(const T* x, T* y, int64_t n, int64_t rows) {
     b.take_log();
     for (int64_t j = 0; j < n; ++j) {
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) b.v[j][l] = b.v[j][l] - b.max[l] - b.sum[l];
+      for (int64_t l = 0; l < kRowLanes; ++l) b.v[j][l] = b.v[j][l] - b.max[l] - b.sum[l];
     }
     b.store(y + row * n, n, count);
   });
 }
 
 template <class T>
-void cross_entropy(const T* x, const T* labels, T* loss, T* backprop, int64_t n,
-                   int64_t rows) {
+void short_cross_entropy(const T* x, const T* labels, T* loss, T* backprop, int64_t n,
+                         int64_t rows) {
   Lanes<T> b, want;
   for_each_block(rows, [&](int64_t row, int64_t count) {
     b.load(x + row * n, n, count);
@@ -111,10 +112,10 @@ void cross_entropy(const T* x, const T* labels, T* loss, T* backprop, int64_t n,
     b.find_max(n);
     b.template add_exp<true>(n);
     b.take_log();
-    alignas(64) T total[kLanes] = {};
+    alignas(64) T total[kRowLanes] = {};
     for (int64_t j = 0; j < n; ++j) {
 #pragma omp simd
-      for (int64_t l = 0; l < kLanes; ++l) {
+      for (int64_t l = 0; l < kRowLanes; ++l) {
         const T log_p = b.v[j][l] - b.max[l] - b.sum[l];
         total[l] -= want.v[j][l] * log_p;
         b.v[j][l] = vexp(log_p) - want.v[j][l];
@@ -126,8 +127,8 @@ void cross_entropy(const T* x, const T* labels, T* loss, T* backprop, int64_t n,
 }
 
 template <class T, class Label>
-void sparse_cross_entropy(const T* x, const Label* labels, T* loss, T* backprop,
-                          int64_t n, int64_t rows) {
+void short_sparse_cross_entropy(const T* x, const Label* labels, T* loss, T* backprop,
+                                int64_t n, int64_t rows) {
   Lanes<T> b;
   for_each_block(rows, [&](int64_t row, int64_t count) {
     const T* from = x + row * n;
@@ -149,13 +150,13 @@ void sparse_cross_entropy(const T* x, const Label* labels, T* loss, T* backprop,
 }
 
 template <class T>
-constexpr ShortRowLoops<T> kLoops = {softmax<T>, log_softmax<T>, cross_entropy<T>,
-                                     sparse_cross_entropy<T, int32_t>,
-                                     sparse_cross_entropy<T, int64_t>};
+constexpr ShortRowLoops<T> kShortRowLoops = {
+    short_softmax<T>, short_log_softmax<T>, short_cross_entropy<T>,
+    short_sparse_cross_entropy<T, int32_t>, short_sparse_cross_entropy<T, int64_t>};
 
 }  // namespace
 
-const ShortRowLoops<float>& short_row_loops_f32() { return kLoops<float>; }
-const ShortRowLoops<double>& short_row_loops_f64() { return kLoops<double>; }
+const ShortRowLoops<float>& short_row_loops_f32() { return kShortRowLoops<float>; }
+const ShortRowLoops<double>& short_row_loops_f64() { return kShortRowLoops<double>; }
 
 }  // namespace tandem::cpu::TANDEM_ISA

@@ -12,10 +12,10 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 32768;
+constexpr int64_t kConvertGrain = 32768;
 constexpr int kMaxInputs = 16, kMaxOutputs = 8;
 
-void widen(const float16* x, float* y, int64_t n) {
+void widen_halfs(const float16* x, float* y, int64_t n) {
   int64_t i = 0;
 #ifdef __F16C__
   for (; i + 8 <= n; i += 8) {
@@ -25,7 +25,7 @@ void widen(const float16* x, float* y, int64_t n) {
 #endif
   for (; i < n; ++i) y[i] = static_cast<float>(x[i]);
 }
-void narrow(const float* x, float16* y, int64_t n) {
+void narrow_to_halfs(const float* x, float16* y, int64_t n) {
   int64_t i = 0;
 #ifdef __F16C__
   for (; i + 8 <= n; i += 8) {
@@ -36,13 +36,13 @@ void narrow(const float* x, float16* y, int64_t n) {
 #endif
   for (; i < n; ++i) y[i] = float16(x[i]);
 }
-void widen(const bfloat16* x, float* y, int64_t n) {
+void widen_halfs(const bfloat16* x, float* y, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     y[i] = std::bit_cast<float>(static_cast<uint32_t>(x[i].bits) << 16);
   }
 }
-void narrow(const float* x, bfloat16* y, int64_t n) {
+void narrow_to_halfs(const float* x, bfloat16* y, int64_t n) {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
     const uint32_t u = std::bit_cast<uint32_t>(x[i]);
@@ -123,11 +123,11 @@ void launch_through_float(const Prepared& prepared, const LaunchArgs& args) {
     if (!slot) continue;  // absent, or only its shape is looked at
     auto* wide = reinterpret_cast<float*>(workspace + t.at);
     const void* from = slot;
-    parallel_for(t.n, kGrain, [&](int64_t b, int64_t e) {
+    parallel_for(t.n, kConvertGrain, [&](int64_t b, int64_t e) {
       if (t.dtype == DType::kFloat16) {
-        widen(static_cast<const float16*>(from) + b, wide + b, e - b);
+        widen_halfs(static_cast<const float16*>(from) + b, wide + b, e - b);
       } else {
-        widen(static_cast<const bfloat16*>(from) + b, wide + b, e - b);
+        widen_halfs(static_cast<const bfloat16*>(from) + b, wide + b, e - b);
       }
     });
     slot = wide;
@@ -140,11 +140,11 @@ void launch_through_float(const Prepared& prepared, const LaunchArgs& args) {
   for (const HalfTensor& t : plan.narrowed) {
     const auto* wide = reinterpret_cast<const float*>(workspace + t.at);
     void* to = args.outputs[t.index];
-    parallel_for(t.n, kGrain, [&](int64_t b, int64_t e) {
+    parallel_for(t.n, kConvertGrain, [&](int64_t b, int64_t e) {
       if (t.dtype == DType::kFloat16) {
-        narrow(wide + b, static_cast<float16*>(to) + b, e - b);
+        narrow_to_halfs(wide + b, static_cast<float16*>(to) + b, e - b);
       } else {
-        narrow(wide + b, static_cast<bfloat16*>(to) + b, e - b);
+        narrow_to_halfs(wide + b, static_cast<bfloat16*>(to) + b, e - b);
       }
     });
   }

@@ -44,14 +44,14 @@ const RandomBlocks& random_blocks() {
 
 namespace {
 
-constexpr int64_t kChunk = 1024;  // numbers made at a time, on the stack
-constexpr int64_t kGrain = 8192;  // numbers worth about 20 µs
+constexpr int64_t kRandomChunk = 1024;  // numbers made at a time, on the stack
+constexpr int64_t kRandomGrain = 8192;  // numbers worth about 20 µs
 
-struct FillPlan {
+struct RandomFillPlan {
   int64_t n;
   DType dtype;
 };
-FillPlan prepare_fill(const Signature& s) {
+RandomFillPlan prepare_random_fill(const Signature& s) {
   return {s.out().shape.num_elements(), s.out().dtype};
 }
 
@@ -59,23 +59,25 @@ FillPlan prepare_fill(const Signature& s) {
 // words.
 template <class T, class Make>
 void fill_chunks(const Philox& base, int64_t n, int per_block, T* out, Make&& make) {
-  const int64_t chunks = (n + kChunk - 1) / kChunk;
-  parallel_for(chunks, std::max<int64_t>(1, kGrain / kChunk), [&](int64_t b, int64_t e) {
-    uint32_t words[kChunk * 2];
-    T whole[kChunk];
-    for (int64_t c = b; c < e; ++c) {
-      const int64_t count = std::min(kChunk, n - c * kChunk);
-      const int64_t blocks = (count + per_block - 1) / per_block;
-      random_blocks().words(base, static_cast<uint64_t>(c * kChunk / per_block), blocks,
-                            words);
-      if (count == kChunk) {
-        make(words, kChunk, out + c * kChunk);
-      } else {
-        make(words, blocks * per_block, whole);
-        std::copy(whole, whole + count, out + c * kChunk);
-      }
-    }
-  });
+  const int64_t chunks = (n + kRandomChunk - 1) / kRandomChunk;
+  parallel_for(chunks, std::max<int64_t>(1, kRandomGrain / kRandomChunk),
+               [&](int64_t b, int64_t e) {
+                 uint32_t words[kRandomChunk * 2];
+                 T whole[kRandomChunk];
+                 for (int64_t c = b; c < e; ++c) {
+                   const int64_t count = std::min(kRandomChunk, n - c * kRandomChunk);
+                   const int64_t blocks = (count + per_block - 1) / per_block;
+                   random_blocks().words(
+                       base, static_cast<uint64_t>(c * kRandomChunk / per_block), blocks,
+                       words);
+                   if (count == kRandomChunk) {
+                     make(words, kRandomChunk, out + c * kRandomChunk);
+                   } else {
+                     make(words, blocks * per_block, whole);
+                     std::copy(whole, whole + count, out + c * kRandomChunk);
+                   }
+                 }
+               });
 }
 
 template <class H>
@@ -83,7 +85,7 @@ void from_floats(const float* x, int64_t n, H* out) {
   for (int64_t i = 0; i < n; ++i) out[i] = H(x[i]);
 }
 
-void launch_uniform(const FillPlan& p, const LaunchArgs& a) {
+void launch_uniform(const RandomFillPlan& p, const LaunchArgs& a) {
   const Philox g = generator(a);
   switch (p.dtype) {
     case DType::kFloat32:
@@ -111,11 +113,11 @@ void launch_uniform(const FillPlan& p, const LaunchArgs& a) {
   }
 }
 
-void launch_normal(const FillPlan& p, const LaunchArgs& a) {
+void launch_normal(const RandomFillPlan& p, const LaunchArgs& a) {
   const Philox g = generator(a);
   const auto half = [](auto* out) {
     return [](const uint32_t* w, int64_t n, decltype(out) to) {
-      float x[kChunk];
+      float x[kRandomChunk];
       random_blocks().normal_float(w, n, x);
       from_floats(x, n, to);
     };
@@ -174,7 +176,7 @@ void truncated(const Philox& base, int64_t n, Out* out) {
   });
 }
 
-void launch_truncated(const FillPlan& p, const LaunchArgs& a) {
+void launch_truncated(const RandomFillPlan& p, const LaunchArgs& a) {
   const Philox g = generator(a);
   switch (p.dtype) {
     case DType::kFloat32:
@@ -188,7 +190,7 @@ void launch_truncated(const FillPlan& p, const LaunchArgs& a) {
   }
 }
 
-void launch_full_int(const FillPlan& p, const LaunchArgs& a) {
+void launch_full_int(const RandomFillPlan& p, const LaunchArgs& a) {
   const Philox g = generator(a);
   if (dtype_size(p.dtype) == 4) {
     fill_chunks(
@@ -224,7 +226,7 @@ void uniform_int(const Philox& g, int64_t n, const S* low, const S* high, S* out
   });
 }
 
-void launch_uniform_int(const FillPlan& p, const LaunchArgs& a) {
+void launch_uniform_int(const RandomFillPlan& p, const LaunchArgs& a) {
   const Philox g = generator(a);
   switch (p.dtype) {
     case DType::kInt32:
@@ -245,18 +247,18 @@ void launch_uniform_int(const FillPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_random_kernels(KernelRegistry& r) {
-  r.add(make_kernel<prepare_fill, launch_uniform>(
+  r.add(make_kernel<prepare_random_fill, launch_uniform>(
       "StatelessRandomUniformV2", "cpu.random.uniform", 0, floating_output));
-  r.add(make_kernel<prepare_fill, launch_uniform>(
+  r.add(make_kernel<prepare_random_fill, launch_uniform>(
       "RandomUniformLike", "cpu.random.uniform_like", 0, floating_output));
-  r.add(make_kernel<prepare_fill, launch_normal>(
+  r.add(make_kernel<prepare_random_fill, launch_normal>(
       "StatelessRandomNormalV2", "cpu.random.normal", 0, floating_output));
-  r.add(make_kernel<prepare_fill, launch_truncated>(
+  r.add(make_kernel<prepare_random_fill, launch_truncated>(
       "StatelessTruncatedNormalV2", "cpu.random.truncated_normal", 0, floating_output));
-  r.add(make_kernel<prepare_fill, launch_full_int>(
+  r.add(make_kernel<prepare_random_fill, launch_full_int>(
       "StatelessRandomUniformFullIntV2", "cpu.random.full_int", 0, wide_integer_output));
-  r.add(make_kernel<prepare_fill, launch_uniform_int>("StatelessRandomUniformIntV2",
-                                                      "cpu.random.uniform_int"));
+  r.add(make_kernel<prepare_random_fill, launch_uniform_int>(
+      "StatelessRandomUniformIntV2", "cpu.random.uniform_int"));
   register_random_samplers(r);
 }
 

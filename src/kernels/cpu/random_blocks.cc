@@ -21,12 +21,12 @@ namespace tandem::cpu::TANDEM_ISA {
 
 namespace {
 
-constexpr int kLanes = 64;
+constexpr int kWordLanes = 64;
 
 void words(const Philox& base, uint64_t first, int64_t count, uint32_t* out) {
-  uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
-  for (int64_t done = 0; done < count; done += kLanes) {
-    const int64_t n = count - done < kLanes ? count - done : kLanes;
+  uint32_t c0[kWordLanes], c1[kWordLanes], c2[kWordLanes], c3[kWordLanes];
+  for (int64_t done = 0; done < count; done += kWordLanes) {
+    const int64_t n = count - done < kWordLanes ? count - done : kWordLanes;
     for (int64_t i = 0; i < n; ++i) {
       Philox p = base;
       p.skip(first + static_cast<uint64_t>(done + i));
@@ -38,7 +38,7 @@ void words(const Philox& base, uint64_t first, int64_t count, uint32_t* out) {
     uint32_t k0 = base.key[0], k1 = base.key[1];
     for (int round = 0; round < 10; ++round) {
 #pragma omp simd
-      for (int i = 0; i < kLanes; ++i) {
+      for (int i = 0; i < kWordLanes; ++i) {
         const uint64_t p0 = static_cast<uint64_t>(Philox::kMul0) * c0[i];
         const uint64_t p1 = static_cast<uint64_t>(Philox::kMul1) * c2[i];
         c0[i] = static_cast<uint32_t>(p1 >> 32) ^ c1[i] ^ k0;
@@ -81,21 +81,21 @@ void uniform_double(const uint32_t* w, int64_t n, double* out) {
 void normal_float(const uint32_t* w, int64_t n, float* out) {
   constexpr float kTiny = 1.0e-7f;
   constexpr float kTwoPi = 2.0f * 3.14159265358979323846f;
-  float radius[kLanes], angle[kLanes], s[kLanes], c[kLanes];
-  for (int64_t done = 0; done < n; done += 2 * kLanes) {
-    const int64_t pairs = n - done < 2 * kLanes ? (n - done) / 2 : kLanes;
+  float radius[kWordLanes], angle[kWordLanes], s[kWordLanes], c[kWordLanes];
+  for (int64_t done = 0; done < n; done += 2 * kWordLanes) {
+    const int64_t pairs = n - done < 2 * kWordLanes ? (n - done) / 2 : kWordLanes;
     for (int64_t i = 0; i < pairs; ++i) {
       const float u = unit_float(w[done + 2 * i]);
       radius[i] = u < kTiny ? kTiny : u;
       angle[i] = kTwoPi * unit_float(w[done + 2 * i + 1]);
     }
-    for (int64_t i = pairs; i < kLanes; ++i) radius[i] = 1, angle[i] = 0;
+    for (int64_t i = pairs; i < kWordLanes; ++i) radius[i] = 1, angle[i] = 0;
 #pragma omp simd
-    for (int i = 0; i < kLanes; ++i) radius[i] = std::sqrt(-2.0f * logf(radius[i]));
+    for (int i = 0; i < kWordLanes; ++i) radius[i] = std::sqrt(-2.0f * logf(radius[i]));
 #pragma omp simd
-    for (int i = 0; i < kLanes; ++i) s[i] = sinf(angle[i]) * radius[i];
+    for (int i = 0; i < kWordLanes; ++i) s[i] = sinf(angle[i]) * radius[i];
 #pragma omp simd
-    for (int i = 0; i < kLanes; ++i) c[i] = cosf(angle[i]) * radius[i];
+    for (int i = 0; i < kWordLanes; ++i) c[i] = cosf(angle[i]) * radius[i];
     for (int64_t i = 0; i < pairs; ++i) {
       out[done + 2 * i] = s[i];
       out[done + 2 * i + 1] = c[i];
@@ -106,22 +106,22 @@ void normal_float(const uint32_t* w, int64_t n, float* out) {
 void normal_double(const uint32_t* w, int64_t n, double* out) {
   constexpr double kTiny = 1.0e-7;
   constexpr double kTwoPi = 2.0 * 3.14159265358979323846;
-  double radius[kLanes], angle[kLanes], s[kLanes], c[kLanes];
-  for (int64_t done = 0; done < n; done += 2 * kLanes) {
-    const int64_t pairs = n - done < 2 * kLanes ? (n - done) / 2 : kLanes;
+  double radius[kWordLanes], angle[kWordLanes], s[kWordLanes], c[kWordLanes];
+  for (int64_t done = 0; done < n; done += 2 * kWordLanes) {
+    const int64_t pairs = n - done < 2 * kWordLanes ? (n - done) / 2 : kWordLanes;
     for (int64_t i = 0; i < pairs; ++i) {
       const uint32_t* v = w + 2 * done + 4 * i;
       const double u = unit_double(v[0], v[1]);
       radius[i] = u < kTiny ? kTiny : u;
       angle[i] = kTwoPi * unit_double(v[2], v[3]);
     }
-    for (int64_t i = pairs; i < kLanes; ++i) radius[i] = 1, angle[i] = 0;
+    for (int64_t i = pairs; i < kWordLanes; ++i) radius[i] = 1, angle[i] = 0;
 #pragma omp simd
-    for (int i = 0; i < kLanes; ++i) radius[i] = std::sqrt(-2.0 * log(radius[i]));
+    for (int i = 0; i < kWordLanes; ++i) radius[i] = std::sqrt(-2.0 * log(radius[i]));
 #pragma omp simd
-    for (int i = 0; i < kLanes; ++i) s[i] = sin(angle[i]) * radius[i];
+    for (int i = 0; i < kWordLanes; ++i) s[i] = sin(angle[i]) * radius[i];
 #pragma omp simd
-    for (int i = 0; i < kLanes; ++i) c[i] = cos(angle[i]) * radius[i];
+    for (int i = 0; i < kWordLanes; ++i) c[i] = cos(angle[i]) * radius[i];
     for (int64_t i = 0; i < pairs; ++i) {
       out[done + 2 * i] = s[i];
       out[done + 2 * i + 1] = c[i];

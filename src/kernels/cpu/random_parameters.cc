@@ -127,13 +127,13 @@ double bounded_normal(double low, double high, Uniforms& next) {
   }
 }
 
-struct CountPlan {
+struct DrawsPlan {
   int64_t n = 0;
 };
-CountPlan prepare_count(const Signature& s) { return {s.out().shape.num_elements()}; }
+DrawsPlan prepare_draws(const Signature& s) { return {s.out().shape.num_elements()}; }
 
 template <class T, class Sample>
-void each(const CountPlan& p, const LaunchArgs& a, Sample sample) {
+void each_draw(const DrawsPlan& p, const LaunchArgs& a, Sample sample) {
   const Philox start = generator(a);
   parallel_for(p.n, 64, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
@@ -144,21 +144,21 @@ void each(const CountPlan& p, const LaunchArgs& a, Sample sample) {
 }
 
 template <class T>
-void launch_poisson(const CountPlan& p, const LaunchArgs& a) {
-  each<T>(p, a, [&](int64_t i, Uniforms& next) {
+void launch_poisson(const DrawsPlan& p, const LaunchArgs& a) {
+  each_draw<T>(p, a, [&](int64_t i, Uniforms& next) {
     return poisson(static_cast<double>(a.in<T>(3)[i]), next);
   });
 }
 template <class T>
-void launch_binomial(const CountPlan& p, const LaunchArgs& a) {
-  each<T>(p, a, [&](int64_t i, Uniforms& next) {
+void launch_binomial(const DrawsPlan& p, const LaunchArgs& a) {
+  each_draw<T>(p, a, [&](int64_t i, Uniforms& next) {
     return binomial(std::floor(static_cast<double>(a.in<T>(3)[i])),
                     static_cast<double>(a.in<T>(4)[i]), next);
   });
 }
 template <class T>
-void launch_bounded(const CountPlan& p, const LaunchArgs& a) {
-  each<T>(p, a, [&](int64_t i, Uniforms& next) {
+void launch_bounded(const DrawsPlan& p, const LaunchArgs& a) {
+  each_draw<T>(p, a, [&](int64_t i, Uniforms& next) {
     const auto at = [&](int k) { return static_cast<double>(a.in<T>(k)[i]); };
     const double mean = at(3), deviation = at(4);
     return mean + deviation * bounded_normal((at(5) - mean) / deviation,
@@ -169,11 +169,11 @@ void launch_bounded(const CountPlan& p, const LaunchArgs& a) {
 template <class T>
 void add_samplers(KernelRegistry& r, const std::string& suffix) {
   const DTypeMask types = mask(dtype_of<T>);
-  r.add(make_kernel<prepare_count, launch_poisson<T>>(
+  r.add(make_kernel<prepare_draws, launch_poisson<T>>(
       "StatelessRandomPoissonV2", "cpu.random.poisson." + suffix, types));
-  r.add(make_kernel<prepare_count, launch_binomial<T>>(
+  r.add(make_kernel<prepare_draws, launch_binomial<T>>(
       "StatelessRandomBinomialV2", "cpu.random.binomial." + suffix, types));
-  r.add(make_kernel<prepare_count, launch_bounded<T>>(
+  r.add(make_kernel<prepare_draws, launch_bounded<T>>(
       "StatelessParameterizedTruncatedNormalV2", "cpu.random.bounded_normal." + suffix,
       types));
 }

@@ -75,10 +75,10 @@ double gamma_sample(double alpha, const Philox& g) {
   }
 }
 
-double widen(double x) { return x; }
-double widen(float x) { return static_cast<double>(x); }
+double as_double(double x) { return x; }
+double as_double(float x) { return static_cast<double>(x); }
 template <class T>
-T narrow(double x) {
+T as_sample(double x) {
   if constexpr (std::is_same_v<T, double>) {
     return x;
   } else {
@@ -96,7 +96,8 @@ void gamma(const GammaPlan& p, const LaunchArgs& a) {
       const int64_t which = k / p.samples, sample = k % p.samples;
       Philox g = base;
       g.skip(static_cast<uint64_t>(k) * kReservedPerOutput);
-      out[sample * p.alphas + which] = narrow<T>(gamma_sample(widen(alpha[which]), g));
+      out[sample * p.alphas + which] =
+          as_sample<T>(gamma_sample(as_double(alpha[which]), g));
     }
   });
 }

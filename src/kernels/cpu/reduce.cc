@@ -70,7 +70,7 @@ ReducePlan prepare_sum_like(const Signature& s) {
   return plan_reduction(reduce_loops(Reducer::kSum, s.in(0).dtype), x, reduced);
 }
 
-void launch(const ReducePlan& p, const LaunchArgs& a) {
+void launch_reduction(const ReducePlan& p, const LaunchArgs& a) {
   run_reduction(p, a.inputs[0], a.outputs[0], nullptr, a.workspace);
 }
 void launch_moments(const ReducePlan& p, const LaunchArgs& a) {
@@ -80,21 +80,21 @@ void launch_moments(const ReducePlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_reduce_kernels(KernelRegistry& r) {
-  r.add(make_kernel<prepare_axes<Reducer::kSum>, launch>("Sum", "cpu.sum"));
-  r.add(make_kernel<prepare_axes<Reducer::kMean>, launch>("Mean", "cpu.mean"));
-  r.add(make_kernel<prepare_axes<Reducer::kProd>, launch>("Prod", "cpu.prod"));
-  r.add(make_kernel<prepare_axes<Reducer::kMax>, launch>("Max", "cpu.max"));
-  r.add(make_kernel<prepare_axes<Reducer::kMin>, launch>("Min", "cpu.min"));
-  r.add(make_kernel<prepare_axes<Reducer::kAny>, launch>("Any", "cpu.any"));
-  r.add(make_kernel<prepare_axes<Reducer::kAll>, launch>("All", "cpu.all"));
-  r.add(make_kernel<prepare_axes<Reducer::kEuclideanNorm>, launch>("EuclideanNorm",
-                                                                   "cpu.euclidean_norm"));
-  r.add(make_kernel<prepare_axes<Reducer::kLogSumExp>, launch>("LogSumExp",
-                                                               "cpu.logsumexp"));
+  r.add(make_kernel<prepare_axes<Reducer::kSum>, launch_reduction>("Sum", "cpu.sum"));
+  r.add(make_kernel<prepare_axes<Reducer::kMean>, launch_reduction>("Mean", "cpu.mean"));
+  r.add(make_kernel<prepare_axes<Reducer::kProd>, launch_reduction>("Prod", "cpu.prod"));
+  r.add(make_kernel<prepare_axes<Reducer::kMax>, launch_reduction>("Max", "cpu.max"));
+  r.add(make_kernel<prepare_axes<Reducer::kMin>, launch_reduction>("Min", "cpu.min"));
+  r.add(make_kernel<prepare_axes<Reducer::kAny>, launch_reduction>("Any", "cpu.any"));
+  r.add(make_kernel<prepare_axes<Reducer::kAll>, launch_reduction>("All", "cpu.all"));
+  r.add(make_kernel<prepare_axes<Reducer::kEuclideanNorm>, launch_reduction>(
+      "EuclideanNorm", "cpu.euclidean_norm"));
+  r.add(make_kernel<prepare_axes<Reducer::kLogSumExp>, launch_reduction>(
+      "LogSumExp", "cpu.logsumexp"));
   r.add(make_kernel<prepare_axes<Reducer::kMoments>, launch_moments>("Moments",
                                                                      "cpu.moments"));
-  r.add(make_kernel<prepare_l2, launch>("L2Loss", "cpu.l2_loss"));
-  r.add(make_kernel<prepare_sum_like, launch>("SumLike", "cpu.sum_like"));
+  r.add(make_kernel<prepare_l2, launch_reduction>("L2Loss", "cpu.l2_loss"));
+  r.add(make_kernel<prepare_sum_like, launch_reduction>("SumLike", "cpu.sum_like"));
   register_arg_kernels(r);
   register_scan_kernels(r);
   register_recurrence_kernels(r);

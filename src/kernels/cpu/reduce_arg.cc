@@ -12,9 +12,9 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 32768;
-constexpr int64_t kColumns = 512;  // at most so many columns at a time
-constexpr int kParts = 32;
+constexpr int64_t kArgGrain = 32768;
+constexpr int64_t kArgColumns = 512;  // at most so many columns at a time
+constexpr int kArgParts = 32;
 
 // Whether a comes before b; false when a is NaN.
 template <bool kMax, class T>
@@ -93,8 +93,8 @@ void arg_columns(const void* data, int64_t n, int64_t stride, int64_t width,
                  int64_t* place) {
   using C = typename Compared<T>::type;
   const auto* x = static_cast<const T*>(data);
-  C best[kColumns];
-  int32_t at[kColumns];
+  C best[kArgColumns];
+  int32_t at[kArgColumns];
   for (int64_t j = 0; j < width; ++j) {
     best[j] = static_cast<C>(x[j]);
     if (best[j] != best[j]) best[j] = worst<kMax, C>();
@@ -139,7 +139,7 @@ bool later_is_better(const void* data, int64_t before, int64_t after) {
 }
 
 template <class T>
-ArgLoops loops_of(bool max) {
+ArgLoops arg_loops_of(bool max) {
   if (max) return {arg_row<T, true>, arg_columns<T, true>, later_is_better<T, true>};
   return {arg_row<T, false>, arg_columns<T, false>, later_is_better<T, false>};
 }
@@ -147,29 +147,29 @@ ArgLoops loops_of(bool max) {
 ArgLoops arg_loops(DType dtype, bool max) {
   switch (dtype) {
     case DType::kInt8:
-      return loops_of<int8_t>(max);
+      return arg_loops_of<int8_t>(max);
     case DType::kInt16:
-      return loops_of<int16_t>(max);
+      return arg_loops_of<int16_t>(max);
     case DType::kInt32:
-      return loops_of<int32_t>(max);
+      return arg_loops_of<int32_t>(max);
     case DType::kInt64:
-      return loops_of<int64_t>(max);
+      return arg_loops_of<int64_t>(max);
     case DType::kUInt16:
-      return loops_of<uint16_t>(max);
+      return arg_loops_of<uint16_t>(max);
     case DType::kUInt32:
-      return loops_of<uint32_t>(max);
+      return arg_loops_of<uint32_t>(max);
     case DType::kUInt64:
-      return loops_of<uint64_t>(max);
+      return arg_loops_of<uint64_t>(max);
     case DType::kFloat16:
-      return loops_of<float16>(max);
+      return arg_loops_of<float16>(max);
     case DType::kBFloat16:
-      return loops_of<bfloat16>(max);
+      return arg_loops_of<bfloat16>(max);
     case DType::kFloat32:
-      return loops_of<float>(max);
+      return arg_loops_of<float>(max);
     case DType::kFloat64:
-      return loops_of<double>(max);
+      return arg_loops_of<double>(max);
     default:
-      return loops_of<uint8_t>(max);  // uint8 and bool
+      return arg_loops_of<uint8_t>(max);  // uint8 and bool
   }
 }
 
@@ -194,7 +194,8 @@ ArgPlan prepare_arg(const Signature& s) {
   return p;
 }
 
-void store(const ArgPlan& p, void* out, int64_t at, const int64_t* places, int64_t n) {
+void store_places(const ArgPlan& p, void* out, int64_t at, const int64_t* places,
+                  int64_t n) {
   const auto put = [&](auto* y) {
     using O = std::remove_reference_t<decltype(*y)>;
     for (int64_t i = 0; i < n; ++i) y[at + i] = static_cast<O>(places[i]);
@@ -215,36 +216,37 @@ void launch_arg(const ArgPlan& p, const LaunchArgs& a) {
   const auto* x = a.in<std::byte>(0);
   void* out = a.outputs[0];
   const auto row_at = [&](int64_t i) { return x + i * p.n * p.inner * p.element; };
-  if (p.inner == 1 && p.outer == 1 && p.n > 2 * kGrain) {
-    int64_t places[kParts] = {};
-    const int parts =
-        parallel_parts(p.n, kGrain, kParts, [&](int part, int64_t begin, int64_t end) {
+  if (p.inner == 1 && p.outer == 1 && p.n > 2 * kArgGrain) {
+    int64_t places[kArgParts] = {};
+    const int parts = parallel_parts(
+        p.n, kArgGrain, kArgParts, [&](int part, int64_t begin, int64_t end) {
           places[part] = begin + p.loops.row(x + begin * p.element, end - begin);
         });
     for (int i = 1; i < parts; ++i) {
       if (p.loops.later(x, places[0], places[i])) places[0] = places[i];
     }
-    return store(p, out, 0, places, 1);
+    return store_places(p, out, 0, places, 1);
   }
   if (p.inner == 1) {
-    parallel_for(p.outer, std::max<int64_t>(1, kGrain / p.n), [&](int64_t b, int64_t e) {
-      for (int64_t i = b; i < e; ++i) {
-        const int64_t place = p.loops.row(row_at(i), p.n);
-        store(p, out, i, &place, 1);
-      }
-    });
+    parallel_for(p.outer, std::max<int64_t>(1, kArgGrain / p.n),
+                 [&](int64_t b, int64_t e) {
+                   for (int64_t i = b; i < e; ++i) {
+                     const int64_t place = p.loops.row(row_at(i), p.n);
+                     store_places(p, out, i, &place, 1);
+                   }
+                 });
     return;
   }
-  const int64_t chunks = (p.inner + kColumns - 1) / kColumns;
+  const int64_t chunks = (p.inner + kArgColumns - 1) / kArgColumns;
   const int64_t grain =
-      std::max<int64_t>(1, kGrain / (p.n * std::min(p.inner, kColumns)));
+      std::max<int64_t>(1, kArgGrain / (p.n * std::min(p.inner, kArgColumns)));
   parallel_for(p.outer * chunks, grain, [&](int64_t b, int64_t e) {
-    int64_t places[kColumns];
+    int64_t places[kArgColumns];
     for (int64_t t = b; t < e; ++t) {
-      const int64_t outer = t / chunks, from = t % chunks * kColumns;
-      const int64_t width = std::min(kColumns, p.inner - from);
+      const int64_t outer = t / chunks, from = t % chunks * kArgColumns;
+      const int64_t width = std::min(kArgColumns, p.inner - from);
       p.loops.columns(row_at(outer) + from * p.element, p.n, p.inner, width, places);
-      store(p, out, outer * p.inner + from, places, width);
+      store_places(p, out, outer * p.inner + from, places, width);
     }
   });
 }

@@ -16,7 +16,7 @@ constexpr int64_t kBlock = 1024;
 constexpr int64_t kBlockRows = 64;
 
 template <class T>
-struct Plus {
+struct PlusOp {
   using In = T;
   using Lane = T;
   using Acc = T;
@@ -26,7 +26,7 @@ struct Plus {
   static void merge(T& acc, T x) { acc += x; }
 };
 template <class T>
-struct Largest {
+struct LargestOp {
   using In = T;
   using Lane = T;
   using Acc = T;
@@ -95,15 +95,6 @@ inline double exp_lane(double x) {
   return x < -708.3 ? 0.0 : y;
 }
 
-template <class T>
-T narrow(double value) {
-  if constexpr (std::is_same_v<T, double>) {
-    return value;
-  } else {
-    return T(static_cast<float>(value));
-  }
-}
-
 // ---- LogSumExp ----------------------------------------------------------------------
 
 // log(sum) + shift so far; sum is 0 when shift is -inf.
@@ -146,12 +137,12 @@ struct LogSumExpLoops {
       for (int64_t i = 0; i < n; i += kBlock) {
         const T* q = p + r * stride + i;
         const int64_t m = std::min(kBlock, n - i);
-        T top = Largest<T>::identity();
-        fold_row<Largest<T>>(q, m, top);
+        T top = LargestOp<T>::identity();
+        fold_row<LargestOp<T>>(q, m, top);
         const T shift = finite_or_zero(top);
         for (int64_t k = 0; k < m; ++k) block[k] = exp_lane(q[k] - shift);
         T sum = 0;
-        fold_row<Plus<T>>(block, m, sum);
+        fold_row<PlusOp<T>>(block, m, sum);
         join(a[r], top, sum);
       }
     }
@@ -164,9 +155,9 @@ struct LogSumExpLoops {
     for (int64_t r = 0; r < rows; r += kBlockRows) {
       const int64_t m = std::min(kBlockRows, rows - r);
       const T* q = p + r * stride;
-      std::fill_n(top, inner, Largest<T>::identity());
+      std::fill_n(top, inner, LargestOp<T>::identity());
       std::fill_n(sum, inner, T(0));
-      fold_columns<Largest<T>>(q, m, stride, inner, top);
+      fold_columns<LargestOp<T>>(q, m, stride, inner, top);
       for (int64_t j = 0; j < inner; ++j) shift[j] = finite_or_zero(top[j]);
       for (int64_t k = 0; k < m; ++k, q += stride) {
         for (int64_t j = 0; j < inner; ++j) sum[j] += exp_lane(q[j] - shift[j]);
@@ -187,7 +178,7 @@ void finish_logsumexp(const void* acc, int64_t n, int64_t, void* out, void*) {
   auto* y = static_cast<T*>(out);
   for (int64_t i = 0; i < n; ++i) {
     const bool infinite = std::isinf(a[i].shift);
-    y[i] = narrow<T>(infinite ? a[i].shift : std::log(a[i].sum) + a[i].shift);
+    y[i] = narrowed<T>(infinite ? a[i].shift : std::log(a[i].sum) + a[i].shift);
   }
 }
 
@@ -221,12 +212,12 @@ struct MomentsLoops {
         const T* q = p + r * stride + i;
         const int64_t m = std::min(kBlock, n - i);
         T sum = 0, squares = 0;
-        fold_row<Plus<T>>(q, m, sum);
+        fold_row<PlusOp<T>>(q, m, sum);
         const double count = static_cast<double>(m);
         const double mean = static_cast<double>(sum) / count;
         const T centre = static_cast<T>(mean);
         for (int64_t k = 0; k < m; ++k) block[k] = (q[k] - centre) * (q[k] - centre);
-        fold_row<Plus<T>>(block, m, squares);
+        fold_row<PlusOp<T>>(block, m, squares);
         join(a[r], {count, mean, static_cast<double>(squares)});
       }
     }
@@ -241,7 +232,7 @@ struct MomentsLoops {
       const T* q = p + r * stride;
       std::fill_n(sum, inner, T(0));
       std::fill_n(squares, inner, T(0));
-      fold_columns<Plus<T>>(q, m, stride, inner, sum);
+      fold_columns<PlusOp<T>>(q, m, stride, inner, sum);
       const double count = static_cast<double>(m);
       for (int64_t j = 0; j < inner; ++j) centre[j] = sum[j] / static_cast<T>(m);
       for (int64_t k = 0; k < m; ++k, q += stride) {
@@ -269,13 +260,13 @@ void finish_moments(const void* acc, int64_t n, int64_t count, void* out, void* 
   auto* variance = static_cast<T*>(second);
   for (int64_t i = 0; i < n; ++i) {
     const double nothing = count ? 0 : std::numeric_limits<double>::quiet_NaN();
-    mean[i] = narrow<T>(a[i].mean + nothing);
-    variance[i] = narrow<T>(a[i].squares / static_cast<double>(count));
+    mean[i] = narrowed<T>(a[i].mean + nothing);
+    variance[i] = narrowed<T>(a[i].squares / static_cast<double>(count));
   }
 }
 
 template <class T>
-const ReduceLoops* block_table(Reducer reducer) {
+const ReduceLoops* blockwise_table(Reducer reducer) {
   using C = std::conditional_t<std::is_same_v<T, double>, double, float>;
   if (reducer == Reducer::kLogSumExp) {
     static constexpr ReduceLoops loops =
@@ -292,13 +283,13 @@ const ReduceLoops* block_table(Reducer reducer) {
 const ReduceLoops* block_loops(Reducer reducer, DType dtype) {
   switch (dtype) {
     case DType::kFloat16:
-      return block_table<float16>(reducer);
+      return blockwise_table<float16>(reducer);
     case DType::kBFloat16:
-      return block_table<bfloat16>(reducer);
+      return blockwise_table<bfloat16>(reducer);
     case DType::kFloat32:
-      return block_table<float>(reducer);
+      return blockwise_table<float>(reducer);
     case DType::kFloat64:
-      return block_table<double>(reducer);
+      return blockwise_table<double>(reducer);
     default:
       return nullptr;
   }

@@ -15,14 +15,14 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 16384;  // values worth about 20 µs
-constexpr int kMaxParts = 16;
+constexpr int64_t kCountGrain = 16384;  // values worth about 20 µs
+constexpr int kMaxCountParts = 16;
 constexpr int64_t kMaxPartBins = 65536;
 
 // How many parts n values into `bins` bins are worth, by sizes alone.
 int parts_for(int64_t n, int64_t bins) {
   if (bins > kMaxPartBins || bins > n / 4) return 1;
-  return static_cast<int>(std::clamp<int64_t>(n / (4 * kGrain), 1, kMaxParts));
+  return static_cast<int>(std::clamp<int64_t>(n / (4 * kCountGrain), 1, kMaxCountParts));
 }
 
 // out = sum of `parts` arrays of bins, in order.
@@ -34,8 +34,8 @@ void add_parts(const W* parts_at, int parts, int64_t bins, W* out) {
   }
 }
 
-struct CountPlan {
-  void (*run)(const CountPlan& p, const LaunchArgs& a) = nullptr;
+struct BinCountPlan {
+  void (*run)(const BinCountPlan& p, const LaunchArgs& a) = nullptr;
   int64_t rows = 1, n = 0, bins = 0;  // n values for each of `rows` rows of bins
   bool weighted = false, binary = false;
   int parts = 1;
@@ -43,7 +43,8 @@ struct CountPlan {
 };
 
 template <class I, class W>
-void count_values(const CountPlan& p, const I* x, const W* weights, int64_t n, W* bins) {
+void count_values(const BinCountPlan& p, const I* x, const W* weights, int64_t n,
+                  W* bins) {
   std::fill_n(bins, p.bins, W(0));
   for (int64_t i = 0; i < n; ++i) {
     if (x[i] >= p.bins) continue;
@@ -56,7 +57,7 @@ void count_values(const CountPlan& p, const I* x, const W* weights, int64_t n, W
 }
 
 template <class I, class W>
-void run_bincount(const CountPlan& p, const LaunchArgs& a) {
+void run_bincount(const BinCountPlan& p, const LaunchArgs& a) {
   const I* x = a.in<I>(0);
   const W* weights = p.weighted ? a.in<W>(2) : nullptr;
   W* out = a.out<W>();
@@ -65,7 +66,7 @@ void run_bincount(const CountPlan& p, const LaunchArgs& a) {
     throw InvalidArgumentError("DenseBincount: Input arr must be non-negative!");
   }
   if (p.parts == 1) {
-    parallel_for(p.rows, std::max<int64_t>(1, kGrain / (p.n + p.bins + 1)),
+    parallel_for(p.rows, std::max<int64_t>(1, kCountGrain / (p.n + p.bins + 1)),
                  [&](int64_t b, int64_t e) {
                    for (int64_t r = b; r < e; ++r) {
                      count_values(p, x + r * p.n, weights ? weights + r * p.n : nullptr,
@@ -87,7 +88,7 @@ void run_bincount(const CountPlan& p, const LaunchArgs& a) {
 }
 
 template <class I>
-void (*bincount_for(DType weights))(const CountPlan&, const LaunchArgs&) {
+void (*bincount_for(DType weights))(const BinCountPlan&, const LaunchArgs&) {
   switch (weights) {
     case DType::kInt32:
       return run_bincount<I, int32_t>;
@@ -100,10 +101,10 @@ void (*bincount_for(DType weights))(const CountPlan&, const LaunchArgs&) {
   }
 }
 
-CountPlan prepare_bincount(const Signature& s) {
+BinCountPlan prepare_bincount(const Signature& s) {
   const Shape& x = s.in(0).shape;
   const DType weights = s.in(2).dtype;
-  CountPlan p;
+  BinCountPlan p;
   p.run = s.in(0).dtype == DType::kInt64 ? bincount_for<int64_t>(weights)
                                          : bincount_for<int32_t>(weights);
   p.rows = x.rank() == 2 ? x[0] : 1;
@@ -118,7 +119,7 @@ CountPlan prepare_bincount(const Signature& s) {
   return p;
 }
 
-void launch_count(const CountPlan& p, const LaunchArgs& a) { p.run(p, a); }
+void launch_count(const BinCountPlan& p, const LaunchArgs& a) { p.run(p, a); }
 
 // ---- HistogramFixedWidth ------------------------------------------------------------
 
@@ -136,7 +137,7 @@ double distance(T from, T to, bool halved) {
 }
 
 template <class T>
-void run_histogram(const CountPlan& p, const LaunchArgs& a, auto* out) {
+void run_histogram(const BinCountPlan& p, const LaunchArgs& a, auto* out) {
   using C = std::remove_reference_t<decltype(*out)>;
   const T* x = a.in<T>(0);
   const T low = a.in<T>(1)[0], high = a.in<T>(1)[1];
@@ -177,20 +178,20 @@ void run_histogram(const CountPlan& p, const LaunchArgs& a, auto* out) {
 }
 
 template <class T>
-void run_narrow(const CountPlan& p, const LaunchArgs& a) {
+void run_narrow(const BinCountPlan& p, const LaunchArgs& a) {
   run_histogram<T>(p, a, a.out<int32_t>());
 }
 template <class T>
-void run_wide(const CountPlan& p, const LaunchArgs& a) {
+void run_wide(const BinCountPlan& p, const LaunchArgs& a) {
   run_histogram<T>(p, a, a.out<int64_t>());
 }
 template <class T>
-void (*histogram_for(bool wide))(const CountPlan&, const LaunchArgs&) {
+void (*histogram_for(bool wide))(const BinCountPlan&, const LaunchArgs&) {
   return wide ? run_wide<T> : run_narrow<T>;
 }
 
-CountPlan prepare_histogram(const Signature& s) {
-  CountPlan p;
+BinCountPlan prepare_histogram(const Signature& s) {
+  BinCountPlan p;
   p.n = s.in(0).shape.num_elements();
   p.bins = s.out().shape[0];
   p.parts = parts_for(p.n, p.bins);

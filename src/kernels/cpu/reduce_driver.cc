@@ -10,16 +10,16 @@ namespace tandem::cpu {
 namespace {
 
 // Elements worth about 20 µs.
-constexpr int64_t kGrain = 49152;
+constexpr int64_t kReduceGrain = 49152;
 // Reductions with fewer tasks than this are cut along the reduced elements too.
 constexpr int64_t kEnoughTasks = 64;
 
-const std::byte* at(const void* p, int64_t bytes) {
+const std::byte* bytes_at(const void* p, int64_t bytes) {
   return static_cast<const std::byte*>(p) + bytes;
 }
-std::byte* at(void* p, int64_t bytes) { return static_cast<std::byte*>(p) + bytes; }
+std::byte* bytes_at(void* p, int64_t bytes) { return static_cast<std::byte*>(p) + bytes; }
 
-int64_t offset_of(int64_t index, const ReducePlan::Dim* dims, int rank) {
+int64_t walked_offset(int64_t index, const ReducePlan::Dim* dims, int rank) {
   int64_t offset = 0;
   for (int i = rank - 1; i > 0; --i) {
     offset += index % dims[i].size * dims[i].stride;
@@ -34,16 +34,16 @@ void reduce_range(const ReducePlan& p, const void* input, int64_t outer, int64_t
                   int64_t width, int64_t begin, int64_t end, void* acc) {
   const auto element = static_cast<int64_t>(p.loops->in_size);
   const int64_t base =
-      offset_of(outer, p.kept, p.kept_rank) + from * (p.row_form ? p.stride : 1);
+      walked_offset(outer, p.kept, p.kept_rank) + from * (p.row_form ? p.stride : 1);
   while (begin < end) {
     const int64_t q = begin / p.depth, d = begin % p.depth;
     const int64_t n = std::min(p.depth - d, end - begin);
-    const int64_t offset = base + offset_of(q, p.reduced, p.reduced_rank);
+    const int64_t offset = base + walked_offset(q, p.reduced, p.reduced_rank);
     if (p.row_form) {
-      p.loops->rows(at(input, (offset + d) * element), width, p.stride, n, acc);
+      p.loops->rows(bytes_at(input, (offset + d) * element), width, p.stride, n, acc);
     } else {
-      p.loops->columns(at(input, (offset + d * p.stride) * element), n, p.stride, width,
-                       acc);
+      p.loops->columns(bytes_at(input, (offset + d * p.stride) * element), n, p.stride,
+                       width, acc);
     }
     begin += n;
   }
@@ -90,15 +90,16 @@ ReducePlan plan_reduction(const ReduceLoops* loops, const Shape& input,
   }
   const int64_t work = std::max<int64_t>(p.count, 1);  // per output
   // Columns: wide pieces read memory in order. Rows: pieces of about a grain.
-  p.chunk = p.row_form ? std::clamp<int64_t>(kGrain / work, 1, 256)
+  p.chunk = p.row_form ? std::clamp<int64_t>(kReduceGrain / work, 1, 256)
                        : (work >= 512 ? kReduceChunk : kReduceChunk / 4);
   p.chunk = std::min(p.chunk, p.width);
   p.chunks = (p.width + p.chunk - 1) / p.chunk;
   const int64_t tasks = p.kept_count * p.chunks;
-  p.grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, p.chunk * work));
+  p.grain = std::max<int64_t>(1, kReduceGrain / std::max<int64_t>(1, p.chunk * work));
   const int64_t total = p.outputs * work;
-  if (tasks < kEnoughTasks && total >= 2 * kGrain) {
-    p.parts = static_cast<int>(std::min({kEnoughTasks / tasks, total / kGrain, p.count}));
+  if (tasks < kEnoughTasks && total >= 2 * kReduceGrain) {
+    p.parts =
+        static_cast<int>(std::min({kEnoughTasks / tasks, total / kReduceGrain, p.count}));
   }
   if (p.parts > 1) {
     p.workspace_bytes = static_cast<size_t>(p.parts * p.outputs) * loops->acc_size;
@@ -116,8 +117,8 @@ void run_reduction(const ReducePlan& p, const void* input, void* output, void* s
   const auto out_size = static_cast<int64_t>(loops.out_size);
   const int64_t tasks = p.kept_count * p.chunks;
   const auto finish = [&](void* acc, int64_t first, int64_t n) {
-    loops.finish(acc, n, p.count, at(output, first * out_size),
-                 second ? at(second, first * out_size) : nullptr);
+    loops.finish(acc, n, p.count, bytes_at(output, first * out_size),
+                 second ? bytes_at(second, first * out_size) : nullptr);
   };
   if (p.parts == 1) {
     parallel_for(tasks, p.grain, [&](int64_t begin, int64_t end) {
@@ -141,13 +142,13 @@ void run_reduction(const ReducePlan& p, const void* input, void* output, void* s
           const int64_t outer = t / p.chunks, from = t % p.chunks * p.chunk;
           const int64_t n = std::min(p.chunk, p.width - from);
           void* acc =
-              at(workspace, (part * p.outputs + outer * p.width + from) * acc_size);
+              bytes_at(workspace, (part * p.outputs + outer * p.width + from) * acc_size);
           loops.init(acc, n);
           reduce_range(p, input, outer, from, n, begin, end, acc);
         }
       });
   for (int part = 1; part < parts; ++part) {
-    loops.combine(workspace, at(workspace, part * p.outputs * acc_size), p.outputs);
+    loops.combine(workspace, bytes_at(workspace, part * p.outputs * acc_size), p.outputs);
   }
   finish(workspace, 0, p.outputs);
 }

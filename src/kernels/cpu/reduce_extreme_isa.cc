@@ -8,11 +8,6 @@ namespace tandem::cpu::TANDEM_ISA {
 
 namespace {
 
-template <class T>
-constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-template <class T>
-using Computed = std::conditional_t<kIsHalf<T>, float, T>;
-
 // A reducer whose lanes and accumulators are of one type.
 template <class T, class L, class F>
 struct Simple {

@@ -11,22 +11,36 @@
 #include <cstdint>
 #include <type_traits>
 
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
-
+#include "kernels/cpu/elementwise_halfs.h"
 #include "kernels/cpu/reduce_loops.h"
 #include "tandem/half.h"
 
 namespace tandem::cpu::TANDEM_ISA {
 
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+
+/// What elements of type T are computed in.
+template <class T>
+using Computed = std::conditional_t<kIsHalf<T>, float, T>;
+
+/// An accumulated value as a result.
+template <class T, class Acc>
+T narrowed(Acc value) {
+  if constexpr (kIsHalf<T>) {
+    return T(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
 template <class Op>
-inline constexpr int kLanes = 256 / static_cast<int>(sizeof(typename Op::Lane));
+inline constexpr int kFoldLanes = 256 / static_cast<int>(sizeof(typename Op::Lane));
 
 template <class Op>
 void fold_row(const typename Op::In* __restrict x, int64_t n, typename Op::Acc& acc) {
   using Lane = typename Op::Lane;
-  constexpr int lanes_n = kLanes<Op>;
+  constexpr int lanes_n = kFoldLanes<Op>;
   int64_t i = 0;
   while (n - i >= lanes_n) {
     Lane lanes[lanes_n];
@@ -114,7 +128,7 @@ struct Loops {
     const auto* p = static_cast<const In*>(x);
     auto* a = static_cast<Acc*>(acc);
     // Narrow rows: several side by side make full vectors.
-    if (inner < kLanes<Op> / 2 && stride == inner && rows >= 8) {
+    if (inner < kFoldLanes<Op> / 2 && stride == inner && rows >= 8) {
       const int64_t side = std::min<int64_t>(256 / inner, rows / 4);
       const int64_t whole = rows / side;
       fold_blocks<Op>(p, whole, side * inner, side * inner, inner, a);
@@ -135,22 +149,6 @@ struct Loops {
 };
 
 // ---- float16 and bfloat16: whole blocks as float, then the loops of float -----------
-
-inline void widen(const bfloat16* __restrict x, float* __restrict y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) {
-    y[i] = std::bit_cast<float>(static_cast<uint32_t>(x[i].bits) << 16);
-  }
-}
-inline void widen(const float16* __restrict x, float* __restrict y, int64_t n) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  for (; i + 8 <= n; i += 8) {
-    const __m128i h = _mm_loadu_si128(reinterpret_cast<const __m128i*>(x + i));
-    _mm256_storeu_ps(y + i, _mm256_cvtph_ps(h));
-  }
-#endif
-  for (; i < n; ++i) y[i] = static_cast<float>(x[i]);
-}
 
 /// `L` are loops over float.
 template <class H, class L>
@@ -190,7 +188,7 @@ struct HalfLoops {
 /// The table of `L` over inputs of type In, `finish` given.
 template <class L, class In>
 constexpr ReduceLoops make_loops(size_t out_size, decltype(ReduceLoops::finish) finish) {
-  if constexpr (std::is_same_v<In, float16> || std::is_same_v<In, bfloat16>) {
+  if constexpr (kIsHalf<In>) {
     return {sizeof(In),
             sizeof(typename L::Acc),
             out_size,

@@ -15,8 +15,8 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 16384;
-constexpr int64_t kColumns = 512;
+constexpr int64_t kRecurrenceGrain = 16384;
+constexpr int64_t kRecurrenceColumns = 512;
 
 // Calls a loop for each piece of `inner` of each outer index. Loops see n rows of `width`
 // columns, `inner` elements apart.
@@ -37,20 +37,20 @@ AxisPlan plan_axis(const Signature& s, int64_t axis) {
   return p;
 }
 
-void run(const AxisPlan& p, const void* x, const void* z, void* y) {
+void run_axis(const AxisPlan& p, const void* x, const void* z, void* y) {
   if (p.outer == 0 || p.n == 0 || p.inner == 0) return;
-  const int64_t chunks = (p.inner + kColumns - 1) / kColumns;
-  const int64_t grain =
-      std::max<int64_t>(1, kGrain / (p.n * std::min(p.inner, kColumns)));
+  const int64_t chunks = (p.inner + kRecurrenceColumns - 1) / kRecurrenceColumns;
+  const int64_t grain = std::max<int64_t>(
+      1, kRecurrenceGrain / (p.n * std::min(p.inner, kRecurrenceColumns)));
   const auto at = [](const void* base, int64_t bytes) -> const void* {
     return base ? static_cast<const std::byte*>(base) + bytes : nullptr;
   };
   parallel_for(p.outer * chunks, grain, [&](int64_t b, int64_t e) {
     for (int64_t t = b; t < e; ++t) {
-      const int64_t from = t % chunks * kColumns;
+      const int64_t from = t % chunks * kRecurrenceColumns;
       const int64_t bytes = (t / chunks * p.n * p.inner + from) * p.element;
       p.loop(p, at(x, bytes), at(z, bytes), static_cast<std::byte*>(y) + bytes,
-             std::min(kColumns, p.inner - from));
+             std::min(kRecurrenceColumns, p.inner - from));
     }
   });
 }
@@ -83,7 +83,7 @@ std::complex<R> multiply_add(std::complex<R> a, std::complex<R> y, std::complex<
 template <class T>
 void recur(const AxisPlan& p, const void* a, const void* b, void* y, int64_t width) {
   using C = typename ComputedIn<T>::type;
-  C last[kColumns];
+  C last[kRecurrenceColumns];
   std::fill_n(last, width, C(0));
   for (int64_t k = 0; k < p.n; ++k) {
     const int64_t row = (p.reverse ? p.n - 1 - k : k) * p.inner;
@@ -125,7 +125,7 @@ AxisPlan prepare_recurrence(const Signature& s) {
   return p;
 }
 void launch_recurrence(const AxisPlan& p, const LaunchArgs& a) {
-  run(p, a.inputs[0], a.inputs[1], a.outputs[0]);
+  run_axis(p, a.inputs[0], a.inputs[1], a.outputs[0]);
 }
 
 // ---- Shift --------------------------------------------------------------------------
@@ -142,15 +142,16 @@ void launch_shift(const AxisPlan& p, const LaunchArgs& a) {
   auto* y = a.out<std::byte>();
   const int64_t row = p.inner * p.element, block = p.n * row;
   const auto open = static_cast<size_t>(row), rest = static_cast<size_t>(block - row);
-  parallel_for(
-      p.outer, std::max<int64_t>(1, 4 * kGrain / block), [&](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; ++i) {
-          const std::byte* from = x + i * block;
-          std::byte* to = y + i * block;
-          std::memcpy(p.reverse ? to : to + row, p.reverse ? from + row : from, rest);
-          std::memset(p.reverse ? to + block - row : to, 0, open);
-        }
-      });
+  parallel_for(p.outer, std::max<int64_t>(1, 4 * kRecurrenceGrain / block),
+               [&](int64_t b, int64_t e) {
+                 for (int64_t i = b; i < e; ++i) {
+                   const std::byte* from = x + i * block;
+                   std::byte* to = y + i * block;
+                   std::memcpy(p.reverse ? to : to + row, p.reverse ? from + row : from,
+                               rest);
+                   std::memset(p.reverse ? to + block - row : to, 0, open);
+                 }
+               });
 }
 
 // ---- CumulativeLogsumexp ------------------------------------------------------------
@@ -169,7 +170,7 @@ T log_value(double shift, double sum) {
 template <class T>
 void scan_logs(const AxisPlan& p, const void* x, const void*, void* y, int64_t width) {
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
-  double shift[kColumns], sum[kColumns];
+  double shift[kRecurrenceColumns], sum[kRecurrenceColumns];
   std::fill_n(shift, width, kNothing);
   std::fill_n(sum, width, 0.0);
   for (int64_t k = 0; k < p.n; ++k) {
@@ -216,7 +217,7 @@ AxisPlan prepare_logs(const Signature& s) {
   return p;
 }
 void launch_logs(const AxisPlan& p, const LaunchArgs& a) {
-  run(p, a.inputs[0], nullptr, a.outputs[0]);
+  run_axis(p, a.inputs[0], nullptr, a.outputs[0]);
 }
 
 }  // namespace

@@ -16,14 +16,14 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements worth about 20 µs
-constexpr int64_t kPiece = 8192;   // elements of a piece along the axis, when it is cut
-constexpr int64_t kRows = 4;  // rows scanned side by side, to hide the latency of one
+constexpr int64_t kScanGrain = 16384;  // elements worth about 20 µs
+constexpr int64_t kPiece = 8192;  // elements of a piece along the axis, when it is cut
+constexpr int64_t kScanRows = 4;  // rows scanned side by side, to hide the latency of one
 
 struct ScanLoops {
   const ReduceLoops* totals;
-  /// Scans `rows` <= kRows rows of n contiguous elements; acc[r] is what came before and
-  /// is updated.
+  /// Scans `rows` <= kScanRows rows of n contiguous elements; acc[r] is what came before
+  /// and is updated.
   void (*rows)(const void* x, void* y, int64_t rows, int64_t stride, int64_t n,
                bool reverse, void* acc);
   /// Scans n rows of `width` <= kReduceChunk columns.
@@ -55,7 +55,7 @@ struct Multiply<std::complex<T>> {
 };
 
 template <class T, class Acc>
-Acc load(T x) {
+Acc accumulated(T x) {
   if constexpr (std::is_class_v<T> && std::is_arithmetic_v<Acc>) {
     return static_cast<Acc>(static_cast<float>(x));  // float16, bfloat16
   } else {
@@ -79,7 +79,7 @@ void scan_rows_n(const T* x, T* y, int64_t stride, int64_t n, bool reverse, Acc*
   int64_t i = reverse ? n - 1 : 0;
   for (int64_t k = 0; k < n; ++k, i += step) {
     for (int r = 0; r < kCount; ++r) {
-      const Acc next = F::apply(a[r], load<T, Acc>(x[r * stride + i]));
+      const Acc next = F::apply(a[r], accumulated<T, Acc>(x[r * stride + i]));
       y[r * stride + i] = result<T>(kExclusive ? a[r] : next);
       a[r] = next;
     }
@@ -93,8 +93,8 @@ void scan_rows(const void* x, void* y, int64_t rows, int64_t stride, int64_t n,
   const auto* p = static_cast<const T*>(x);
   auto* q = static_cast<T*>(y);
   auto* a = static_cast<Acc*>(acc);
-  if (rows == kRows) {
-    return scan_rows_n<T, Acc, F, kExclusive, kRows>(p, q, stride, n, reverse, a);
+  if (rows == kScanRows) {
+    return scan_rows_n<T, Acc, F, kExclusive, kScanRows>(p, q, stride, n, reverse, a);
   }
   for (int64_t r = 0; r < rows; ++r) {
     scan_rows_n<T, Acc, F, kExclusive, 1>(p + r * stride, q + r * stride, stride, n,
@@ -112,7 +112,7 @@ void scan_columns(const void* x, void* y, int64_t n, int64_t stride, int64_t wid
     T* __restrict q = static_cast<T*>(y) + i * stride;
 #pragma omp simd
     for (int64_t j = 0; j < width; ++j) {
-      const Acc next = F::apply(a[j], load<T, Acc>(p[j]));
+      const Acc next = F::apply(a[j], accumulated<T, Acc>(p[j]));
       q[j] = result<T>(kExclusive ? a[j] : next);
       a[j] = next;
     }
@@ -130,7 +130,7 @@ ScanLoops loops_with(Reducer totals, bool exclusive) {
 // SumAcc and ProdAcc are the accumulators of the loops in reduce_sum_isa.cc and
 // reduce_extreme_isa.cc.
 template <class T, class SumAcc, class ProdAcc>
-ScanLoops loops_of(bool product, bool exclusive) {
+ScanLoops scan_loops_of(bool product, bool exclusive) {
   return product ? loops_with<T, ProdAcc, Multiply<ProdAcc>>(Reducer::kProd, exclusive)
                  : loops_with<T, SumAcc, Add<SumAcc>>(Reducer::kSum, exclusive);
 }
@@ -140,33 +140,33 @@ ScanLoops scan_loops(DType dtype, bool product, bool exclusive) {
   using C128 = std::complex<double>;
   switch (dtype) {
     case DType::kInt8:
-      return loops_of<int8_t, uint8_t, uint8_t>(product, exclusive);
+      return scan_loops_of<int8_t, uint8_t, uint8_t>(product, exclusive);
     case DType::kInt16:
-      return loops_of<int16_t, uint16_t, uint16_t>(product, exclusive);
+      return scan_loops_of<int16_t, uint16_t, uint16_t>(product, exclusive);
     case DType::kInt32:
-      return loops_of<int32_t, uint32_t, uint32_t>(product, exclusive);
+      return scan_loops_of<int32_t, uint32_t, uint32_t>(product, exclusive);
     case DType::kInt64:
-      return loops_of<int64_t, uint64_t, uint64_t>(product, exclusive);
+      return scan_loops_of<int64_t, uint64_t, uint64_t>(product, exclusive);
     case DType::kUInt8:
-      return loops_of<uint8_t, uint8_t, uint8_t>(product, exclusive);
+      return scan_loops_of<uint8_t, uint8_t, uint8_t>(product, exclusive);
     case DType::kUInt16:
-      return loops_of<uint16_t, uint16_t, uint16_t>(product, exclusive);
+      return scan_loops_of<uint16_t, uint16_t, uint16_t>(product, exclusive);
     case DType::kUInt32:
-      return loops_of<uint32_t, uint32_t, uint32_t>(product, exclusive);
+      return scan_loops_of<uint32_t, uint32_t, uint32_t>(product, exclusive);
     case DType::kUInt64:
-      return loops_of<uint64_t, uint64_t, uint64_t>(product, exclusive);
+      return scan_loops_of<uint64_t, uint64_t, uint64_t>(product, exclusive);
     case DType::kFloat16:
-      return loops_of<float16, double, float>(product, exclusive);
+      return scan_loops_of<float16, double, float>(product, exclusive);
     case DType::kBFloat16:
-      return loops_of<bfloat16, double, float>(product, exclusive);
+      return scan_loops_of<bfloat16, double, float>(product, exclusive);
     case DType::kFloat32:
-      return loops_of<float, double, float>(product, exclusive);
+      return scan_loops_of<float, double, float>(product, exclusive);
     case DType::kFloat64:
-      return loops_of<double, double, double>(product, exclusive);
+      return scan_loops_of<double, double, double>(product, exclusive);
     case DType::kComplex64:
-      return loops_of<C64, C128, C64>(product, exclusive);
+      return scan_loops_of<C64, C128, C64>(product, exclusive);
     default:
-      return loops_of<C128, C128, C128>(product, exclusive);
+      return scan_loops_of<C128, C128, C128>(product, exclusive);
   }
 }
 
@@ -241,7 +241,7 @@ void launch_scan(const ScanPlan& p, const LaunchArgs& a) {
     return std::min(p.piece, p.n - piece % p.pieces * p.piece);
   };
   const int64_t tasks = p.outer * p.pieces * p.chunks;
-  const int64_t grain = std::max<int64_t>(1, kGrain / (p.piece * p.chunk));
+  const int64_t grain = std::max<int64_t>(1, kScanGrain / (p.piece * p.chunk));
   if (p.pieces > 1) {
     parallel_for(tasks, grain, [&](int64_t b, int64_t e) {
       for (int64_t t = b; t < e; ++t) {
@@ -267,7 +267,8 @@ void launch_scan(const ScanPlan& p, const LaunchArgs& a) {
       // Equal pieces in a row are scanned side by side.
       int64_t side = 1;
       if (p.inner == 1) {
-        while (side < kRows && t + side < e && length(piece + side) == length(piece) &&
+        while (side < kScanRows && t + side < e &&
+               length(piece + side) == length(piece) &&
                offset(piece + side) == offset(piece) + side * p.piece) {
           ++side;
         }

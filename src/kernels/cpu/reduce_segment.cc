@@ -15,7 +15,7 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 32768;  // elements worth about 20 µs
+constexpr int64_t kSegmentGrain = 32768;  // elements worth about 20 µs
 
 struct SegmentPlan {
   const ReduceLoops* loops = nullptr;
@@ -53,7 +53,7 @@ int64_t first_of(const Ids& ids, int64_t n, int64_t id) {
 }
 
 // Throws unless ids are sorted and inside; returns the number of rows.
-int64_t check_ids(const SegmentPlan& p, const Ids& ids) {
+int64_t check_sorted_ids(const SegmentPlan& p, const Ids& ids) {
   if (p.ids == 0) return std::max<int64_t>(p.rows, 0);
   for (int64_t i = 1; i < p.ids; ++i) {
     if (ids[i] < ids[i - 1]) {
@@ -88,7 +88,7 @@ void run_segments(const SegmentPlan& p, const Ids& ids, int64_t rows, std::byte*
   const int64_t chunks = (p.inner + kReduceChunk - 1) / kReduceChunk;
   const int64_t per_row = p.inner * (p.ids / std::max<int64_t>(rows, 1) + 1);
   const int64_t grain = std::max<int64_t>(
-      1, kGrain / std::max<int64_t>(per_row / std::max<int64_t>(chunks, 1), 1));
+      1, kSegmentGrain / std::max<int64_t>(per_row / std::max<int64_t>(chunks, 1), 1));
   // Tasks are numbered by columns first, so that a range of them walks through the ids in
   // order.
   parallel_for(rows * chunks, grain, [&](int64_t b, int64_t e) {
@@ -134,7 +134,7 @@ SegmentPlan prepare_segment(const Signature& s) {
 void launch_segment(const SegmentPlan& p, const LaunchArgs& a,
                     OutputAllocator& allocator) {
   const Ids ids{a.inputs[1], p.wide_ids};
-  const int64_t rows = check_ids(p, ids);
+  const int64_t rows = check_sorted_ids(p, ids);
   auto* out = static_cast<std::byte*>(allocator.allocate(0, output_shape(p, rows)));
   const auto* x = a.in<std::byte>(0);
   const auto element = static_cast<int64_t>(p.loops->in_size);
@@ -160,10 +160,10 @@ SegmentPlan prepare_sparse(const Signature& s) {
   return p;
 }
 
-void launch_sparse(const SegmentPlan& p, const LaunchArgs& a,
-                   OutputAllocator& allocator) {
+void launch_sparse_segment(const SegmentPlan& p, const LaunchArgs& a,
+                           OutputAllocator& allocator) {
   const Ids indices{a.inputs[1], p.wide_indices}, ids{a.inputs[2], p.wide_ids};
-  const int64_t rows = check_ids(p, ids);
+  const int64_t rows = check_sorted_ids(p, ids);
   for (int64_t i = 0; i < p.ids; ++i) {
     if (indices[i] < 0 || indices[i] >= p.data[0]) {
       throw InvalidArgumentError(
@@ -196,9 +196,9 @@ void register_segment_kernels(KernelRegistry& r) {
                                                                     "cpu.segment_min"));
   r.add(make_kernel<prepare_segment<Reducer::kMax>, launch_segment>("SegmentMax",
                                                                     "cpu.segment_max"));
-  r.add(make_kernel<prepare_sparse<Reducer::kSum>, launch_sparse>(
+  r.add(make_kernel<prepare_sparse<Reducer::kSum>, launch_sparse_segment>(
       "SparseSegmentSum", "cpu.sparse_segment_sum"));
-  r.add(make_kernel<prepare_sparse<Reducer::kMean>, launch_sparse>(
+  r.add(make_kernel<prepare_sparse<Reducer::kMean>, launch_sparse_segment>(
       "SparseSegmentMean", "cpu.sparse_segment_mean"));
 }
 

@@ -15,12 +15,6 @@ template <class T>
 constexpr bool kIsComplex = false;
 template <class T>
 constexpr bool kIsComplex<std::complex<T>> = true;
-template <class T>
-constexpr bool kIsHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-
-// What elements of type T are computed in.
-template <class T>
-using Computed = std::conditional_t<kIsHalf<T>, float, T>;
 
 template <class T>
 struct WideOf {
@@ -88,19 +82,10 @@ struct SquaresOp<std::complex<T>> : Adding<T, typename WideOf<T>::type> {
 };
 
 template <class T, class Acc>
-T narrow(Acc value) {
-  if constexpr (kIsHalf<T>) {
-    return T(static_cast<float>(value));
-  } else {
-    return static_cast<T>(value);
-  }
-}
-
-template <class T, class Acc>
 void finish_sum(const void* acc, int64_t n, int64_t, void* out, void*) {
   const auto* a = static_cast<const Acc*>(acc);
   auto* y = static_cast<T*>(out);
-  for (int64_t i = 0; i < n; ++i) y[i] = narrow<T>(a[i]);
+  for (int64_t i = 0; i < n; ++i) y[i] = narrowed<T>(a[i]);
 }
 
 template <class T, class Acc>
@@ -116,7 +101,7 @@ void finish_mean(const void* acc, int64_t n, int64_t count, void* out, void*) {
       // TensorFlow's mean of nothing is 0 here, though NaN for real numbers.
       y[i] = count ? T(a[i] / static_cast<typename Acc::value_type>(count)) : T(0);
     } else {
-      y[i] = narrow<T>(a[i] / static_cast<Acc>(count));
+      y[i] = narrowed<T>(a[i] / static_cast<Acc>(count));
     }
   }
 }
@@ -130,7 +115,7 @@ void finish_norm(const void* acc, int64_t n, int64_t, void* out, void*) {
     if constexpr (kIsComplex<T>) {
       y[i] = T(static_cast<typename T::value_type>(norm), 0);
     } else {
-      y[i] = narrow<T>(norm);
+      y[i] = narrowed<T>(norm);
     }
   }
 }
@@ -139,7 +124,7 @@ template <class T, class Acc>
 void finish_l2(const void* acc, int64_t n, int64_t, void* out, void*) {
   const auto* a = static_cast<const Acc*>(acc);
   auto* y = static_cast<T*>(out);
-  for (int64_t i = 0; i < n; ++i) y[i] = narrow<T>(a[i] / 2);
+  for (int64_t i = 0; i < n; ++i) y[i] = narrowed<T>(a[i] / 2);
 }
 
 template <class T>

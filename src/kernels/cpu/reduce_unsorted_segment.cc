@@ -15,7 +15,7 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements of data worth about 20 µs
+constexpr int64_t kUnsortedGrain = 16384;  // elements of data worth about 20 µs
 
 struct Sum {
   template <class L>
@@ -83,8 +83,8 @@ struct UnsortedPlan {
 // Rows [low, high) of the result. `lanes` is the result itself, or float memory for
 // 16-bit floats.
 template <class F, class T, class L>
-void scatter_rows(const UnsortedPlan& p, const void* data, const void* ids,
-                  void* lanes_at, void* out, int64_t low, int64_t high) {
+void scatter_segment_rows(const UnsortedPlan& p, const void* data, const void* ids,
+                          void* lanes_at, void* out, int64_t low, int64_t high) {
   const auto* x = static_cast<const T*>(data);
   auto* lanes = static_cast<L*>(lanes_at);
   constexpr bool kHalf = sizeof(T) != sizeof(L);
@@ -123,37 +123,40 @@ Scatter scatter_of(DType dtype) {
   constexpr bool kWraps = std::is_same_v<F, Sum> || std::is_same_v<F, Product>;
   switch (dtype) {
     case DType::kInt8:
-      return scatter_rows<F, int8_t, std::conditional_t<kWraps, uint8_t, int8_t>>;
+      return scatter_segment_rows<F, int8_t, std::conditional_t<kWraps, uint8_t, int8_t>>;
     case DType::kInt16:
-      return scatter_rows<F, int16_t, std::conditional_t<kWraps, uint16_t, int16_t>>;
+      return scatter_segment_rows<F, int16_t,
+                                  std::conditional_t<kWraps, uint16_t, int16_t>>;
     case DType::kInt32:
-      return scatter_rows<F, int32_t, std::conditional_t<kWraps, uint32_t, int32_t>>;
+      return scatter_segment_rows<F, int32_t,
+                                  std::conditional_t<kWraps, uint32_t, int32_t>>;
     case DType::kInt64:
-      return scatter_rows<F, int64_t, std::conditional_t<kWraps, uint64_t, int64_t>>;
+      return scatter_segment_rows<F, int64_t,
+                                  std::conditional_t<kWraps, uint64_t, int64_t>>;
     case DType::kUInt8:
-      return scatter_rows<F, uint8_t, uint8_t>;
+      return scatter_segment_rows<F, uint8_t, uint8_t>;
     case DType::kUInt16:
-      return scatter_rows<F, uint16_t, uint16_t>;
+      return scatter_segment_rows<F, uint16_t, uint16_t>;
     case DType::kUInt32:
-      return scatter_rows<F, uint32_t, uint32_t>;
+      return scatter_segment_rows<F, uint32_t, uint32_t>;
     case DType::kUInt64:
-      return scatter_rows<F, uint64_t, uint64_t>;
+      return scatter_segment_rows<F, uint64_t, uint64_t>;
     case DType::kFloat16:
-      return scatter_rows<F, float16, float>;
+      return scatter_segment_rows<F, float16, float>;
     case DType::kBFloat16:
-      return scatter_rows<F, bfloat16, float>;
+      return scatter_segment_rows<F, bfloat16, float>;
     case DType::kFloat32:
-      return scatter_rows<F, float, float>;
+      return scatter_segment_rows<F, float, float>;
     case DType::kFloat64:
-      return scatter_rows<F, double, double>;
+      return scatter_segment_rows<F, double, double>;
     default:
       break;
   }
   if constexpr (kWraps) {
     if (dtype == DType::kComplex64) {
-      return scatter_rows<F, std::complex<float>, std::complex<float>>;
+      return scatter_segment_rows<F, std::complex<float>, std::complex<float>>;
     }
-    return scatter_rows<F, std::complex<double>, std::complex<double>>;
+    return scatter_segment_rows<F, std::complex<double>, std::complex<double>>;
   } else {
     return nullptr;
   }
@@ -177,7 +180,7 @@ UnsortedPlan prepare_unsorted(const Signature& s) {
   return p;
 }
 
-void check_ids(const UnsortedPlan& p, const void* ids) {
+void check_unsorted_ids(const UnsortedPlan& p, const void* ids) {
   for (int64_t i = 0; i < p.ids; ++i) {
     const int64_t id = p.wide ? static_cast<const int64_t*>(ids)[i]
                               : static_cast<const int32_t*>(ids)[i];
@@ -196,13 +199,14 @@ void check_ids(const UnsortedPlan& p, const void* ids) {
 }
 
 void launch_unsorted(const UnsortedPlan& p, const LaunchArgs& a) {
-  check_ids(p, a.inputs[1]);
+  check_unsorted_ids(p, a.inputs[1]);
   if (p.rows == 0 || p.inner == 0) return;
   void* lanes = a.workspace && p.workspace_bytes ? a.workspace : a.outputs[0];
   const int64_t per_row = std::max<int64_t>(1, p.inner * (p.ids / p.rows + 1));
-  parallel_for(p.rows, std::max<int64_t>(1, kGrain / per_row), [&](int64_t b, int64_t e) {
-    p.scatter(p, a.inputs[0], a.inputs[1], lanes, a.outputs[0], b, e);
-  });
+  parallel_for(p.rows, std::max<int64_t>(1, kUnsortedGrain / per_row),
+               [&](int64_t b, int64_t e) {
+                 p.scatter(p, a.inputs[0], a.inputs[1], lanes, a.outputs[0], b, e);
+               });
 }
 
 }  // namespace

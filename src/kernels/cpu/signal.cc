@@ -15,7 +15,7 @@ namespace tandem::cpu {
 
 namespace {
 
-enum class Kind { kComplex, kFromReal, kToReal };
+enum class FourierKind { kComplex, kFromReal, kToReal };
 
 template <class T>
 struct FourierPlan {
@@ -29,7 +29,7 @@ struct FourierPlan {
   size_t workspace_bytes = 0;
 };
 
-template <class T, Kind kKind, int kDims, bool kInverse>
+template <class T, FourierKind kKind, int kDims, bool kInverse>
 FourierPlan<T> prepare_fourier(const Signature& s) {
   FourierPlan<T> p;
   p.inverse = kInverse;
@@ -43,7 +43,7 @@ FourierPlan<T> prepare_fourier(const Signature& s) {
     p.in.push_back(in[axis]);
     p.out.push_back(out[axis]);
     const int64_t n =
-        kKind == Kind::kComplex ? in[axis] : s.in(1).value[static_cast<size_t>(i)];
+        kKind == FourierKind::kComplex ? in[axis] : s.in(1).value[static_cast<size_t>(i)];
     p.full.push_back(n);
     p.lines.push_back(std::make_shared<const Fourier<T>>(n));
     p.elements *= n;
@@ -108,18 +108,18 @@ void transform(const FourierPlan<T>& p, size_t i, std::complex<T>* data,
   });
 }
 
-template <class T, Kind kKind>
+template <class T, FourierKind kKind>
 void launch_fourier(const FourierPlan<T>& p, const LaunchArgs& a) {
   using Complex = std::complex<T>;
   if (p.elements == 0) return;
   auto* data = static_cast<Complex*>(a.workspace);
   Complex *lines = data + p.elements, *scratch = lines + p.elements;
   const size_t dims = p.full.size();
-  if constexpr (kKind == Kind::kFromReal) {
+  if constexpr (kKind == FourierKind::kFromReal) {
     over_both(p.outer, p.full, p.in, [&](int64_t to, int64_t from, bool inside) {
       data[to] = inside ? Complex(a.in<T>(0)[from]) : Complex();
     });
-  } else if constexpr (kKind == Kind::kComplex) {
+  } else if constexpr (kKind == FourierKind::kComplex) {
     std::copy_n(a.in<Complex>(0), p.elements, data);
   } else {
     // The half that is there; the other one follows from it, once the outer dimensions
@@ -135,7 +135,7 @@ void launch_fourier(const FourierPlan<T>& p, const LaunchArgs& a) {
   }
   for (size_t i = 0; i + 1 < dims; ++i) transform(p, i, data, lines, scratch);
   const int64_t n = p.full[dims - 1];
-  if constexpr (kKind == Kind::kToReal) {
+  if constexpr (kKind == FourierKind::kToReal) {
     for (int64_t row = 0; row < p.elements / n; ++row) {
       Complex* x = data + row * n;
       x[0] = x[0].real();
@@ -144,9 +144,9 @@ void launch_fourier(const FourierPlan<T>& p, const LaunchArgs& a) {
     }
   }
   transform(p, dims - 1, data, lines, scratch);
-  if constexpr (kKind == Kind::kToReal) {
+  if constexpr (kKind == FourierKind::kToReal) {
     for (int64_t i = 0; i < p.elements; ++i) a.out<T>()[i] = data[i].real() * p.scale;
-  } else if constexpr (kKind == Kind::kComplex) {
+  } else if constexpr (kKind == FourierKind::kComplex) {
     for (int64_t i = 0; i < p.elements; ++i) a.out<Complex>()[i] = data[i] * p.scale;
   } else {
     over_both(p.outer, p.out, p.full,
@@ -163,17 +163,17 @@ void add_transforms(KernelRegistry& registry, const std::string& dimensions) {
     registry.add(std::move(kernel));
   };
   const DTypeMask real = mask(dtype_of<T>), complex = mask(dtype_of<std::complex<T>>);
-  add(make_kernel<prepare_fourier<T, Kind::kComplex, kDims, false>,
-                  launch_fourier<T, Kind::kComplex>>("", "", complex),
+  add(make_kernel<prepare_fourier<T, FourierKind::kComplex, kDims, false>,
+                  launch_fourier<T, FourierKind::kComplex>>("", "", complex),
       "FFT");
-  add(make_kernel<prepare_fourier<T, Kind::kComplex, kDims, true>,
-                  launch_fourier<T, Kind::kComplex>>("", "", complex),
+  add(make_kernel<prepare_fourier<T, FourierKind::kComplex, kDims, true>,
+                  launch_fourier<T, FourierKind::kComplex>>("", "", complex),
       "IFFT");
-  add(make_kernel<prepare_fourier<T, Kind::kFromReal, kDims, false>,
-                  launch_fourier<T, Kind::kFromReal>>("", "", real),
+  add(make_kernel<prepare_fourier<T, FourierKind::kFromReal, kDims, false>,
+                  launch_fourier<T, FourierKind::kFromReal>>("", "", real),
       "RFFT");
-  add(make_kernel<prepare_fourier<T, Kind::kToReal, kDims, true>,
-                  launch_fourier<T, Kind::kToReal>>("", "", complex),
+  add(make_kernel<prepare_fourier<T, FourierKind::kToReal, kDims, true>,
+                  launch_fourier<T, FourierKind::kToReal>>("", "", complex),
       "IRFFT");
 }
 

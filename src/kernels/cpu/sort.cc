@@ -57,7 +57,7 @@ SortPlan prepare_sort(const Signature& s) {
 
 // Runs body(row, items, scratch, parallel) for every row, some at a time.
 template <class Item, class Body>
-void for_rows(const SortPlan& p, void* workspace, Body&& body) {
+void for_sorted_rows(const SortPlan& p, void* workspace, Body&& body) {
   auto* space = static_cast<Item*>(workspace);
   if (p.whole) {
     for (int64_t row = 0; row < p.rows; ++row) body(row, space, space + p.n, true);
@@ -87,7 +87,7 @@ template <class T>
 void sort_rows(const SortPlan& p, const LaunchArgs& a) {
   using Key = typename Order<T>::Key;
   const Key flip = p.descending ? std::numeric_limits<Key>::max() : Key{0};
-  for_rows<Key>(
+  for_sorted_rows<Key>(
       p, a.workspace, [&](int64_t row, Key* items, Key* scratch, bool parallel) {
         const T* from = a.in<T>(0) + row_start(p, row);
         T* to = a.out<T>() + row_start(p, row);
@@ -110,7 +110,7 @@ void argsort_rows(const SortPlan& p, const LaunchArgs& a) {
   using Key = typename Order<T>::Key;
   using Item = ItemOf<T>;
   const Key flip = p.descending ? std::numeric_limits<Key>::max() : Key{0};
-  for_rows<Item>(
+  for_sorted_rows<Item>(
       p, a.workspace, [&](int64_t row, Item* items, Item* scratch, bool parallel) {
         const T* from = a.in<T>(0) + row_start(p, row);
         int32_t* to = a.out<int32_t>() + row_start(p, row);

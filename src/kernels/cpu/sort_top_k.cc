@@ -51,8 +51,8 @@ ItemOf<T> item_of(const T* row, int64_t i) {
 // The first k of elements [begin, end), unordered, in `kept`, which has room for more;
 // returns how many there are. What is not better than the k-th so far is dropped at once.
 template <class T>
-int64_t select(const TopKPlan& p, const T* row, int64_t begin, int64_t end,
-               ItemOf<T>* kept) {
+int64_t select_top(const TopKPlan& p, const T* row, int64_t begin, int64_t end,
+                   ItemOf<T>* kept) {
   using Item = ItemOf<T>;
   int64_t count = 0;
   bool full = false;
@@ -109,7 +109,7 @@ void top_k_rows(const TopKPlan& p, const LaunchArgs& a) {
       const int parts = parallel_parts(
           p.n, 16 * 1024, p.parts, [&](int part, int64_t begin, int64_t end) {
             counts[static_cast<size_t>(part)] =
-                select(p, row, begin, end, space + part * p.room);
+                select_top(p, row, begin, end, space + part * p.room);
           });
       int64_t total = counts[0];
       for (int part = 1; part < parts; ++part) {
@@ -127,7 +127,7 @@ void top_k_rows(const TopKPlan& p, const LaunchArgs& a) {
     Item* kept = space + part * p.room;
     for (int64_t r = begin; r < end; ++r) {
       const T* row = x + r * p.n;
-      select(p, row, 0, p.n, kept);
+      select_top(p, row, 0, p.n, kept);
       std::sort(kept, kept + p.k);
       write_top(p, row, kept, r, a);
     }

@@ -6,17 +6,14 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "kernels/cpu/bytes16.h"
 
 namespace tandem::cpu {
 
 namespace {
 
-struct Bytes16 {
-  uint64_t low, high;
-};
-
 template <class T>
-T load(const std::byte* p) {
+T load_element(const std::byte* p) {
   if constexpr (std::is_same_v<T, std::string>) {
     return *reinterpret_cast<const std::string*>(p);
   } else {
@@ -26,7 +23,7 @@ T load(const std::byte* p) {
   }
 }
 template <class T>
-void store(std::byte* p, const T& v) {
+void store_element(std::byte* p, const T& v) {
   if constexpr (std::is_same_v<T, std::string>) {
     *reinterpret_cast<std::string*>(p) = v;
   } else {
@@ -36,7 +33,7 @@ void store(std::byte* p, const T& v) {
 
 // A block of 16 / sizeof(T) squared, turned by rounds of interleaving rows i and i + N/2.
 template <class T>
-struct Block {
+struct TurnedBlock {
   static constexpr int kSide = static_cast<int>(16 / sizeof(T));
   typedef T Vec __attribute__((vector_size(16)));
 
@@ -89,9 +86,9 @@ struct CopyLoops {
   static void fill(const StridedCopy&, const Row& r) {
     constexpr auto kSize = static_cast<int64_t>(sizeof(T));
     for (int64_t i = 0; i < r.n; ++i) {
-      const T v = load<T>(r.in + i * r.in_step);
+      const T v = load_element<T>(r.in + i * r.in_step);
       std::byte* o = r.out + i * r.out_step;
-      for (int64_t k = r.begin; k < r.end; ++k) store<T>(o + k * kSize, v);
+      for (int64_t k = r.begin; k < r.end; ++k) store_element<T>(o + k * kSize, v);
     }
   }
 
@@ -102,7 +99,7 @@ struct CopyLoops {
       const std::byte* in = r.in + i * r.in_step;
       std::byte* o = r.out + i * r.out_step;
       for (int64_t k = r.begin; k < r.end; ++k) {
-        store<T>(o + k * kSize, load<T>(in - k * kSize));
+        store_element<T>(o + k * kSize, load_element<T>(in - k * kSize));
       }
     }
   }
@@ -113,7 +110,7 @@ struct CopyLoops {
       const std::byte* in = r.in + i * r.in_step;
       std::byte* o = r.out + i * r.out_step;
       for (int64_t k = r.begin; k < r.end; ++k) {
-        store<T>(o + k * c.unit_out_, load<T>(in + k * c.unit_in_));
+        store_element<T>(o + k * c.unit_out_, load_element<T>(in + k * c.unit_in_));
       }
     }
   }
@@ -145,21 +142,21 @@ struct CopyLoops {
     constexpr auto kSize = static_cast<int64_t>(sizeof(T));
     int64_t a_done = a0, b_done = b0;
     if constexpr (sizeof(T) < 16) {
-      constexpr int64_t kStep = Block<T>::kSide;
+      constexpr int64_t kStep = TurnedBlock<T>::kSide;
       a_done = a0 + (a1 - a0) / kStep * kStep;
       b_done = b0 + (b1 - b0) / kStep * kStep;
       for (int64_t b = b0; b < b_done; b += kStep) {
         for (int64_t a = a0; a < a_done; a += kStep) {
-          Block<T>::turn(in + a * c.unit_in_ + b * kSize, c.unit_in_,
-                         out + b * c.plane_out_ + a * kSize, c.plane_out_);
+          TurnedBlock<T>::turn(in + a * c.unit_in_ + b * kSize, c.unit_in_,
+                               out + b * c.plane_out_ + a * kSize, c.plane_out_);
         }
       }
     }
     const auto rest = [&](int64_t af, int64_t al, int64_t bf, int64_t bl) {
       for (int64_t b = bf; b < bl; ++b) {
         for (int64_t a = af; a < al; ++a) {
-          store<T>(out + b * c.plane_out_ + a * kSize,
-                   load<T>(in + a * c.unit_in_ + b * kSize));
+          store_element<T>(out + b * c.plane_out_ + a * kSize,
+                           load_element<T>(in + a * c.unit_in_ + b * kSize));
         }
       }
     };

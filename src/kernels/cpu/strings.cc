@@ -22,32 +22,31 @@ namespace tandem::cpu {
 
 namespace {
 
-using namespace strings;
-constexpr int64_t kGrain = 256;  // strings
+constexpr int64_t kStringGrain = 256;  // strings
 
 template <class A>
-struct Plan {
+struct AttrsPlan {
   A attrs;
   int64_t n = 0;
 };
 template <class A>
-Plan<A> prepare(const Signature& s) {
+AttrsPlan<A> prepare_with_attrs(const Signature& s) {
   return {s.attrs.as<A>(), s.out().shape.num_elements()};
 }
 
 /// out[i] = body(in[i])
 template <class Out, class Body>
-void each(int64_t n, const LaunchArgs& a, Body body) {
+void each_string(int64_t n, const LaunchArgs& a, Body body) {
   const auto* in = a.in<std::string>(0);
   auto* out = a.out<Out>();
-  parallel_for(n, kGrain, [&](int64_t b, int64_t e) {
+  parallel_for(n, kStringGrain, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) out[i] = body(in[i]);
   });
 }
 
-void launch_length(const Plan<UnitAttrs>& p, const LaunchArgs& a) {
+void launch_length(const AttrsPlan<strings::UnitAttrs>& p, const LaunchArgs& a) {
   const bool bytes = p.attrs.unit == "BYTE";
-  each<int32_t>(p.n, a, [bytes](const std::string& s) {
+  each_string<int32_t>(p.n, a, [bytes](const std::string& s) {
     return static_cast<int32_t>(bytes ? static_cast<int64_t>(s.size()) : utf8_length(s));
   });
 }
@@ -60,7 +59,7 @@ struct SubstrPlan {
   bool one_pos = true, one_len = true;
 };
 SubstrPlan prepare_substr(const Signature& s) {
-  return {s.attrs.as<UnitAttrs>().unit == "BYTE", s.out().shape.num_elements(),
+  return {s.attrs.as<strings::UnitAttrs>().unit == "BYTE", s.out().shape.num_elements(),
           s.in(1).shape.rank() == 0, s.in(2).shape.rank() == 0};
 }
 
@@ -131,9 +130,9 @@ std::string change_case(const std::string& s, bool utf8) {
 }
 
 template <bool kUpper>
-void launch_case(const Plan<EncodingAttrs>& p, const LaunchArgs& a) {
+void launch_case(const AttrsPlan<strings::EncodingAttrs>& p, const LaunchArgs& a) {
   const bool utf8 = !p.attrs.encoding.empty();
-  each<std::string>(
+  each_string<std::string>(
       p.n, a, [utf8](const std::string& s) { return change_case<kUpper>(s, utf8); });
 }
 
@@ -143,7 +142,7 @@ struct CountPlan {
 CountPlan prepare_count(const Signature& s) { return {s.out().shape.num_elements()}; }
 
 void launch_strip(const CountPlan& p, const LaunchArgs& a) {
-  each<std::string>(p.n, a, [](const std::string& s) {
+  each_string<std::string>(p.n, a, [](const std::string& s) {
     constexpr const char* kWhite = " \t\n\r\f\v";
     const size_t from = s.find_first_not_of(kWhite);
     if (from == std::string::npos) return std::string();
@@ -159,13 +158,14 @@ struct JoinPlan {
   std::vector<bool> one;  // of each input: a scalar
 };
 JoinPlan prepare_join(const Signature& s) {
-  JoinPlan p{s.attrs.as<JoinAttrs>().separator, s.out().shape.num_elements(), {}};
+  JoinPlan p{
+      s.attrs.as<strings::JoinAttrs>().separator, s.out().shape.num_elements(), {}};
   for (const TensorInfo& in : s.inputs) p.one.push_back(in.shape.rank() == 0);
   return p;
 }
-void launch_join(const JoinPlan& p, const LaunchArgs& a) {
+void launch_string_join(const JoinPlan& p, const LaunchArgs& a) {
   auto* out = a.out<std::string>();
-  parallel_for(p.n, kGrain, [&](int64_t b, int64_t e) {
+  parallel_for(p.n, kStringGrain, [&](int64_t b, int64_t e) {
     for (int64_t i = b; i < e; ++i) {
       out[i].clear();
       for (size_t k = 0; k < p.one.size(); ++k) {
@@ -184,7 +184,7 @@ struct ReduceJoinPlan {
   std::vector<int64_t> starts, steps;  // of outputs; of joined elements
 };
 ReduceJoinPlan prepare_reduce_join(const Signature& s) {
-  const auto& attrs = s.attrs.as<ReduceJoinAttrs>();
+  const auto& attrs = s.attrs.as<strings::ReduceJoinAttrs>();
   const Shape& shape = s.in(0).shape;
   if (shape.num_elements() == 0) {  // of what is joined there may be any number
     return {attrs.separator, s.out().shape.num_elements(), {}, {}};
@@ -241,18 +241,18 @@ struct RegexPlan {
   int64_t n = 0;
 };
 RegexPlan prepare_replace(const Signature& s) {
-  const auto& a = s.attrs.as<RegexReplaceAttrs>();
+  const auto& a = s.attrs.as<strings::RegexReplaceAttrs>();
   return {std::make_shared<re2::RE2>(a.pattern), a.rewrite, a.replace_global,
           s.out().shape.num_elements()};
 }
 RegexPlan prepare_match(const Signature& s) {
-  return {std::make_shared<re2::RE2>(s.attrs.as<RegexAttrs>().pattern),
+  return {std::make_shared<re2::RE2>(s.attrs.as<strings::RegexAttrs>().pattern),
           {},
           true,
           s.out().shape.num_elements()};
 }
 void launch_replace(const RegexPlan& p, const LaunchArgs& a) {
-  each<std::string>(p.n, a, [&p](std::string s) {
+  each_string<std::string>(p.n, a, [&p](std::string s) {
     if (p.global) {
       re2::RE2::GlobalReplace(&s, *p.pattern, p.rewrite);
     } else {
@@ -262,24 +262,25 @@ void launch_replace(const RegexPlan& p, const LaunchArgs& a) {
   });
 }
 void launch_match(const RegexPlan& p, const LaunchArgs& a) {
-  each<bool>(p.n, a,
-             [&p](const std::string& s) { return re2::RE2::FullMatch(s, *p.pattern); });
+  each_string<bool>(
+      p.n, a, [&p](const std::string& s) { return re2::RE2::FullMatch(s, *p.pattern); });
 }
 
 // ---- Hashes
 
 template <uint64_t (*kHash)(std::string_view)>
-void launch_hash(const Plan<HashBucketAttrs>& p, const LaunchArgs& a) {
+void launch_hash(const AttrsPlan<strings::HashBucketAttrs>& p, const LaunchArgs& a) {
   const auto buckets = static_cast<uint64_t>(p.attrs.num_buckets);
-  each<int64_t>(p.n, a, [buckets](const std::string& s) {
+  each_string<int64_t>(p.n, a, [buckets](const std::string& s) {
     return static_cast<int64_t>(kHash(s) % buckets);
   });
 }
-void launch_keyed_hash(const Plan<HashBucketAttrs>& p, const LaunchArgs& a) {
+void launch_keyed_hash(const AttrsPlan<strings::HashBucketAttrs>& p,
+                       const LaunchArgs& a) {
   const auto buckets = static_cast<uint64_t>(p.attrs.num_buckets);
   const auto k0 = static_cast<uint64_t>(p.attrs.key[0]);
   const auto k1 = static_cast<uint64_t>(p.attrs.key[1]);
-  each<int64_t>(p.n, a, [=](const std::string& s) {
+  each_string<int64_t>(p.n, a, [=](const std::string& s) {
     return static_cast<int64_t>(sip_hash(k0, k1, s) % buckets);
   });
 }
@@ -289,31 +290,36 @@ bool index_is_int64(const Signature& s) { return s.in(1).dtype == DType::kInt64;
 }  // namespace
 
 void register_string_kernels(KernelRegistry& registry) {
-  registry.add(
-      make_kernel<prepare<UnitAttrs>, launch_length>("StringLength", "cpu.StringLength"));
+  registry.add(make_kernel<prepare_with_attrs<strings::UnitAttrs>, launch_length>(
+      "StringLength", "cpu.StringLength"));
   registry.add(make_kernel<prepare_substr, launch_substr<int64_t>>(
       "Substr", "cpu.Substr.i64", 0, index_is_int64));
   registry.add(
       make_kernel<prepare_substr, launch_substr<int32_t>>("Substr", "cpu.Substr.i32"));
-  registry.add(make_kernel<prepare<EncodingAttrs>, launch_case<false>>(
-      "StringLower", "cpu.StringLower"));
-  registry.add(make_kernel<prepare<EncodingAttrs>, launch_case<true>>("StringUpper",
-                                                                      "cpu.StringUpper"));
+  registry.add(
+      make_kernel<prepare_with_attrs<strings::EncodingAttrs>, launch_case<false>>(
+          "StringLower", "cpu.StringLower"));
+  registry.add(make_kernel<prepare_with_attrs<strings::EncodingAttrs>, launch_case<true>>(
+      "StringUpper", "cpu.StringUpper"));
   registry.add(
       make_kernel<prepare_count, launch_strip>("StringStrip", "cpu.StringStrip"));
-  registry.add(make_kernel<prepare_join, launch_join>("StringJoin", "cpu.StringJoin"));
+  registry.add(
+      make_kernel<prepare_join, launch_string_join>("StringJoin", "cpu.StringJoin"));
   registry.add(make_kernel<prepare_reduce_join, launch_reduce_join>("ReduceJoin",
                                                                     "cpu.ReduceJoin"));
   registry.add(make_kernel<prepare_replace, launch_replace>("StaticRegexReplace",
                                                             "cpu.StaticRegexReplace"));
   registry.add(make_kernel<prepare_match, launch_match>("StaticRegexFullMatch",
                                                         "cpu.StaticRegexFullMatch"));
-  registry.add(make_kernel<prepare<HashBucketAttrs>, launch_hash<fingerprint64>>(
-      "StringToHashBucketFast", "cpu.StringToHashBucketFast"));
-  registry.add(make_kernel<prepare<HashBucketAttrs>, launch_hash<murmur64>>(
-      "StringToHashBucket", "cpu.StringToHashBucket"));
-  registry.add(make_kernel<prepare<HashBucketAttrs>, launch_keyed_hash>(
-      "StringToHashBucketStrong", "cpu.StringToHashBucketStrong"));
+  registry.add(make_kernel<prepare_with_attrs<strings::HashBucketAttrs>,
+                           launch_hash<fingerprint64>>("StringToHashBucketFast",
+                                                       "cpu.StringToHashBucketFast"));
+  registry.add(
+      make_kernel<prepare_with_attrs<strings::HashBucketAttrs>, launch_hash<murmur64>>(
+          "StringToHashBucket", "cpu.StringToHashBucket"));
+  registry.add(
+      make_kernel<prepare_with_attrs<strings::HashBucketAttrs>, launch_keyed_hash>(
+          "StringToHashBucketStrong", "cpu.StringToHashBucketStrong"));
 }
 
 }  // namespace tandem::cpu

@@ -8,8 +8,8 @@ namespace tandem::cpu {
 
 namespace {
 
-constexpr uint64_t k0 = 0xc3a5c85c97cb3127ull, k1 = 0xb492b66fbe98f273ull,
-                   k2 = 0x9ae16a3b2f90404full;
+constexpr uint64_t kMul0 = 0xc3a5c85c97cb3127ull, kMul1 = 0xb492b66fbe98f273ull,
+                   kMul2 = 0x9ae16a3b2f90404full;
 
 uint64_t word(const char* p) {
   uint64_t v;
@@ -21,7 +21,7 @@ uint64_t half_word(const char* p) {
   std::memcpy(&v, p, 4);
   return v;
 }
-uint64_t turn(uint64_t v, int by) { return std::rotr(v, by); }
+uint64_t rotated(uint64_t v, int by) { return std::rotr(v, by); }
 uint64_t fold(uint64_t v) { return v ^ (v >> 47); }
 
 uint64_t mix_pair(uint64_t u, uint64_t v, uint64_t factor) {
@@ -34,13 +34,13 @@ uint64_t mix_pair(uint64_t u, uint64_t v, uint64_t factor) {
 
 uint64_t up_to_16(const char* s, size_t n) {
   if (n >= 8) {
-    const uint64_t factor = k2 + n * 2;
-    const uint64_t a = word(s) + k2, b = word(s + n - 8);
-    const uint64_t c = turn(b, 37) * factor + a, d = (turn(a, 25) + b) * factor;
+    const uint64_t factor = kMul2 + n * 2;
+    const uint64_t a = word(s) + kMul2, b = word(s + n - 8);
+    const uint64_t c = rotated(b, 37) * factor + a, d = (rotated(a, 25) + b) * factor;
     return mix_pair(c, d, factor);
   }
   if (n >= 4) {
-    const uint64_t factor = k2 + n * 2;
+    const uint64_t factor = kMul2 + n * 2;
     return mix_pair(n + (half_word(s) << 3), half_word(s + n - 4), factor);
   }
   if (n > 0) {
@@ -49,42 +49,44 @@ uint64_t up_to_16(const char* s, size_t n) {
     };
     const uint32_t y = at(0) + (at(n >> 1) << 8);
     const uint32_t z = static_cast<uint32_t>(n) + (at(n - 1) << 2);
-    return fold(y * k2 ^ z * k0) * k2;
+    return fold(y * kMul2 ^ z * kMul0) * kMul2;
   }
-  return k2;
+  return kMul2;
 }
 
 uint64_t up_to_32(const char* s, size_t n) {
-  const uint64_t factor = k2 + n * 2;
-  const uint64_t a = word(s) * k1, b = word(s + 8);
-  const uint64_t c = word(s + n - 8) * factor, d = word(s + n - 16) * k2;
-  return mix_pair(turn(a + b, 43) + turn(c, 30) + d, a + turn(b + k2, 18) + c, factor);
+  const uint64_t factor = kMul2 + n * 2;
+  const uint64_t a = word(s) * kMul1, b = word(s + 8);
+  const uint64_t c = word(s + n - 8) * factor, d = word(s + n - 16) * kMul2;
+  return mix_pair(rotated(a + b, 43) + rotated(c, 30) + d, a + rotated(b + kMul2, 18) + c,
+                  factor);
 }
 
 uint64_t up_to_64(const char* s, size_t n) {
-  const uint64_t factor = k2 + n * 2;
-  const uint64_t a = word(s) * k2, b = word(s + 8);
-  const uint64_t c = word(s + n - 8) * factor, d = word(s + n - 16) * k2;
-  const uint64_t y = turn(a + b, 43) + turn(c, 30) + d;
-  const uint64_t z = mix_pair(y, a + turn(b + k2, 18) + c, factor);
+  const uint64_t factor = kMul2 + n * 2;
+  const uint64_t a = word(s) * kMul2, b = word(s + 8);
+  const uint64_t c = word(s + n - 8) * factor, d = word(s + n - 16) * kMul2;
+  const uint64_t y = rotated(a + b, 43) + rotated(c, 30) + d;
+  const uint64_t z = mix_pair(y, a + rotated(b + kMul2, 18) + c, factor);
   const uint64_t e = word(s + 16) * factor, f = word(s + 24);
   const uint64_t g = (y + word(s + n - 32)) * factor;
   const uint64_t h = (z + word(s + n - 24)) * factor;
-  return mix_pair(turn(e + f, 43) + turn(g, 30) + h, e + turn(f + a, 18) + g, factor);
+  return mix_pair(rotated(e + f, 43) + rotated(g, 30) + h, e + rotated(f + a, 18) + g,
+                  factor);
 }
 
-struct Pair {
+struct WordPair {
   uint64_t first = 0, second = 0;
 };
 
 // 32 bytes into two words, from two seeds.
-Pair weak(const char* s, uint64_t a, uint64_t b) {
+WordPair weak(const char* s, uint64_t a, uint64_t b) {
   const uint64_t w = word(s), x = word(s + 8), y = word(s + 16), z = word(s + 24);
   a += w;
-  b = turn(b + a + z, 21);
+  b = rotated(b + a + z, 21);
   const uint64_t c = a;
   a += x + y;
-  b += turn(a, 44);
+  b += rotated(a, 44);
   return {a + z, b + c};
 }
 
@@ -97,36 +99,36 @@ uint64_t fingerprint64(std::string_view text) {
   if (n <= 32) return up_to_32(s, n);
   if (n <= 64) return up_to_64(s, n);
   constexpr uint64_t kSeed = 81;
-  uint64_t x = kSeed, y = kSeed * k1 + 113, z = fold(y * k2 + 113) * k2;
-  Pair v, w;
-  x = x * k2 + word(s);
+  uint64_t x = kSeed, y = kSeed * kMul1 + 113, z = fold(y * kMul2 + 113) * kMul2;
+  WordPair v, w;
+  x = x * kMul2 + word(s);
   const char* end = s + (n - 1) / 64 * 64;
   const char* last = end + ((n - 1) & 63) - 63;
   do {
-    x = turn(x + y + v.first + word(s + 8), 37) * k1;
-    y = turn(y + v.second + word(s + 48), 42) * k1;
+    x = rotated(x + y + v.first + word(s + 8), 37) * kMul1;
+    y = rotated(y + v.second + word(s + 48), 42) * kMul1;
     x ^= w.second;
     y += v.first + word(s + 40);
-    z = turn(z + w.first, 33) * k1;
-    v = weak(s, v.second * k1, x + w.first);
+    z = rotated(z + w.first, 33) * kMul1;
+    v = weak(s, v.second * kMul1, x + w.first);
     w = weak(s + 32, z + w.second, y + word(s + 16));
     std::swap(z, x);
     s += 64;
   } while (s != end);
-  const uint64_t factor = k1 + ((z & 0xff) << 1);
+  const uint64_t factor = kMul1 + ((z & 0xff) << 1);
   s = last;
   w.first += (n - 1) & 63;
   v.first += w.first;
   w.first += v.first;
-  x = turn(x + y + v.first + word(s + 8), 37) * factor;
-  y = turn(y + v.second + word(s + 48), 42) * factor;
+  x = rotated(x + y + v.first + word(s + 8), 37) * factor;
+  y = rotated(y + v.second + word(s + 48), 42) * factor;
   x ^= w.second * 9;
   y += v.first * 9 + word(s + 40);
-  z = turn(z + w.first, 33) * factor;
+  z = rotated(z + w.first, 33) * factor;
   v = weak(s, v.second * factor, x + w.first);
   w = weak(s + 32, z + w.second, y + word(s + 16));
   std::swap(z, x);
-  return mix_pair(mix_pair(v.first, w.first, factor) + fold(y) * k0 + z,
+  return mix_pair(mix_pair(v.first, w.first, factor) + fold(y) * kMul0 + z,
                   mix_pair(v.second, w.second, factor) + x, factor);
 }
 

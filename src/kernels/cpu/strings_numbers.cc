@@ -17,8 +17,6 @@ namespace tandem::cpu {
 
 namespace {
 
-using namespace strings;
-
 struct NumberPlan {
   DType dtype = DType::kInvalid;
   int64_t n = 0;
@@ -69,7 +67,7 @@ struct TextPlan {
 };
 
 TextPlan prepare_text(const Signature& s) {
-  const auto& a = s.attrs.as<AsStringAttrs>();
+  const auto& a = s.attrs.as<strings::AsStringAttrs>();
   const DType t = s.in(0).dtype;
   std::string format = "%" + a.fill;
   if (a.width >= 0) format += std::to_string(a.width);

@@ -15,13 +15,11 @@ namespace tandem::cpu {
 
 namespace {
 
-using namespace strings;
-
 struct SplitPlan {
   int64_t n = 0, most = -1;
 };
-SplitPlan prepare_split(const Signature& s) {
-  return {s.in(0).shape.num_elements(), s.attrs.as<SplitAttrs>().maxsplit};
+SplitPlan prepare_string_split(const Signature& s) {
+  return {s.in(0).shape.num_elements(), s.attrs.as<strings::SplitAttrs>().maxsplit};
 }
 
 // By runs of white space, with none at the ends; as Python's str.split().
@@ -86,12 +84,12 @@ void launch_split(const SplitPlan& p, const LaunchArgs& a, OutputAllocator& outp
 // ---- Code points
 
 struct UnicodePlan {
-  UnicodeAttrs attrs;
+  strings::UnicodeAttrs attrs;
   Encoding in = Encoding::kUtf8, out = Encoding::kUtf8;
   int64_t n = 0;
 };
 UnicodePlan prepare_unicode(const Signature& s) {
-  const auto& a = s.attrs.as<UnicodeAttrs>();
+  const auto& a = s.attrs.as<strings::UnicodeAttrs>();
   return {a, encoding_of(a.input_encoding), encoding_of(a.output_encoding),
           s.in(0).shape.num_elements()};
 }
@@ -146,12 +144,12 @@ void launch_transcode(const UnicodePlan& p, const LaunchArgs& a) {
 }
 
 struct EncodePlan {
-  UnicodeAttrs attrs;
+  strings::UnicodeAttrs attrs;
   Encoding out = Encoding::kUtf8;
   int64_t points = 0, strings = 0;
 };
 EncodePlan prepare_encode(const Signature& s) {
-  const auto& a = s.attrs.as<UnicodeAttrs>();
+  const auto& a = s.attrs.as<strings::UnicodeAttrs>();
   return {a, encoding_of(a.output_encoding), s.in(0).shape.num_elements(),
           s.out().shape.num_elements()};
 }
@@ -184,8 +182,8 @@ void launch_encode(const EncodePlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_string_split_kernels(KernelRegistry& registry) {
-  registry.add(
-      make_kernel<prepare_split, launch_split>("StringSplitV2", "cpu.StringSplitV2"));
+  registry.add(make_kernel<prepare_string_split, launch_split>("StringSplitV2",
+                                                               "cpu.StringSplitV2"));
 }
 
 void register_unicode_kernels(KernelRegistry& registry) {

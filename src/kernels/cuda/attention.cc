@@ -73,18 +73,18 @@ struct AttentionPlan {
   size_t workspace_bytes = 0;
 };
 
-constexpr int64_t kLargest = 512;  // of a head: what a lane keeps in registers
+constexpr int64_t kLargestLaneHead = 512;  // of a head: what a lane keeps in registers
 /// Scores of a head up to which this may be faster than tensor cores.
 constexpr int64_t kSmall = 64 * 64;
 
-bool fits(const Signature& s) {
+bool attention_fits(const Signature& s) {
   const nn::AttentionShape a = attention_call(s).shape;
-  return a.size > 0 && a.value_size > 0 && a.size <= kLargest &&
-         a.value_size <= kLargest &&
+  return a.size > 0 && a.value_size > 0 && a.size <= kLargestLaneHead &&
+         a.value_size <= kLargestLaneHead &&
          (a.queries * a.keys <= kSmall || !attention_tiles_fit(s));
 }
 
-AttentionPlan plan(const Signature& s) {
+AttentionPlan plan_attention(const Signature& s) {
   gpu_of(s).activate();
   AttentionPlan p;
   p.call = attention_call(s);
@@ -94,13 +94,13 @@ std::string text_of(const Signature& s, const AttentionCall& call) {
   return attention_text(s.in(0).dtype, call.shape.size, call.shape.value_size,
                         call.attrs.heads_first);
 }
-AttentionPlan prepare(const Signature& s) {
-  AttentionPlan p = plan(s);
+AttentionPlan prepare_attention(const Signature& s) {
+  AttentionPlan p = plan_attention(s);
   p.forward = find_function(s.device, s.op->name, text_of(s, p.call), "attention");
   return p;
 }
-AttentionPlan prepare_grad(const Signature& s) {
-  AttentionPlan p = plan(s);
+AttentionPlan prepare_attention_grad(const Signature& s) {
+  AttentionPlan p = plan_attention(s);
   const std::string text = text_of(s, p.call);
   p.by_query = find_function(s.device, s.op->name, text, "by_query");
   p.by_key = find_function(s.device, s.op->name, text, "by_key");
@@ -109,36 +109,38 @@ AttentionPlan prepare_grad(const Signature& s) {
   return p;
 }
 
-Grid grid_of(const Function& f, int64_t rows) { return grid_for(f, rows * 32, 128); }
+Grid attention_grid(const Function& f, int64_t rows) {
+  return grid_for(f, rows * 32, 128);
+}
 
 void launch_attention(const AttentionPlan& p, const LaunchArgs& a) {
   const int64_t rows = p.call.rows();
   if (rows == 0) return;
-  launch(p.forward, *a.stream, grid_of(p.forward, rows), p.call.inputs(a), a.outputs[0],
-         a.outputs[1], p.call.sizes);
+  launch(p.forward, *a.stream, attention_grid(p.forward, rows), p.call.inputs(a),
+         a.outputs[0], a.outputs[1], p.call.sizes);
 }
-void launch_grad(const AttentionPlan& p, const LaunchArgs& a) {
+void launch_attention_grad(const AttentionPlan& p, const LaunchArgs& a) {
   const AttentionSizes& sizes = p.call.sizes;
   const int64_t rows = p.call.rows();
   const AttentionInputs x = p.call.inputs(a);
   if (rows > 0) {
-    launch(p.by_query, *a.stream, grid_of(p.by_query, rows), x, a.inputs[5], a.inputs[6],
-           a.inputs[7], a.outputs[0], p.call.scores ? a.outputs[3] : nullptr, a.workspace,
-           sizes);
+    launch(p.by_query, *a.stream, attention_grid(p.by_query, rows), x, a.inputs[5],
+           a.inputs[6], a.inputs[7], a.outputs[0], p.call.scores ? a.outputs[3] : nullptr,
+           a.workspace, sizes);
   }
   const int64_t keys = sizes.batch * sizes.key_heads * sizes.keys;
   if (keys == 0) return;
-  launch(p.by_key, *a.stream, grid_of(p.by_key, keys), x, a.inputs[6], a.inputs[7],
+  launch(p.by_key, *a.stream, attention_grid(p.by_key, keys), x, a.inputs[6], a.inputs[7],
          a.workspace, a.outputs[1], a.outputs[2], sizes);
 }
 
 }  // namespace
 
 void register_attention(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_attention>("ScaledDotProductAttention",
-                                                     "cuda.attention", kFloats, fits));
-  kernels.add(make_kernel<prepare_grad, launch_grad>(
-      "ScaledDotProductAttentionGrad", "cuda.attention_grad", kFloats, fits));
+  kernels.add(make_kernel<prepare_attention, launch_attention>(
+      "ScaledDotProductAttention", "cuda.attention", kFloats, attention_fits));
+  kernels.add(make_kernel<prepare_attention_grad, launch_attention_grad>(
+      "ScaledDotProductAttentionGrad", "cuda.attention_grad", kFloats, attention_fits));
 }
 
 }  // namespace tandem::cuda

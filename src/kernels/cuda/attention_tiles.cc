@@ -14,9 +14,9 @@ namespace tandem::cuda {
 
 namespace {
 
-constexpr int64_t kLargest = 128;  // of a head
+constexpr int64_t kLargestTiledHead = 128;  // of a head
 /// Queries or keys of a head, and blocks: places in a tile are counted in 32 bits.
-constexpr int64_t kMost = int64_t{1} << 30;
+constexpr int64_t kMostPlaces = int64_t{1} << 30;
 
 }  // namespace
 
@@ -88,16 +88,16 @@ bool attention_tiles_fit(const Signature& s) {
   const AttentionCall call = attention_call(s);
   const nn::AttentionShape& a = call.shape;
   const bool gradient = s.op->name.ends_with("Grad");
-  return a.size > 0 && a.value_size > 0 && a.size <= kLargest &&
-         a.value_size <= kLargest && a.queries < kMost && a.keys < kMost &&
-         a.batch * a.heads <= kMost &&
-         a.batch * a.heads * (up(a.queries, 16) + up(a.keys, 16)) <= kMost &&
+  return a.size > 0 && a.value_size > 0 && a.size <= kLargestTiledHead &&
+         a.value_size <= kLargestTiledHead && a.queries < kMostPlaces &&
+         a.keys < kMostPlaces && a.batch * a.heads <= kMostPlaces &&
+         a.batch * a.heads * (up(a.queries, 16) + up(a.keys, 16)) <= kMostPlaces &&
          attention_form(call, dtype, gradient, gpu.arch(), 1).warps > 0;
 }
 
 namespace {
 
-struct TilesPlan {
+struct AttentionTilesPlan {
   Function main, dots;
   AttentionCall call;
   Grid grid;
@@ -105,11 +105,11 @@ struct TilesPlan {
   size_t workspace_bytes = 0;
 };
 
-TilesPlan plan(const Signature& s, bool gradient, int variant) {
+AttentionTilesPlan plan_attention_tiles(const Signature& s, bool gradient, int variant) {
   CudaDevice& gpu = gpu_of(s);
   gpu.activate();
   const DType dtype = s.in(0).dtype;
-  TilesPlan p;
+  AttentionTilesPlan p;
   p.call = attention_call(s);
   const nn::AttentionShape& a = p.call.shape;
   const AttentionForm form =
@@ -133,17 +133,18 @@ TilesPlan plan(const Signature& s, bool gradient, int variant) {
   return p;
 }
 template <int variant>
-TilesPlan prepare(const Signature& s) {
-  return plan(s, false, variant);
+AttentionTilesPlan prepare_attention_tiles(const Signature& s) {
+  return plan_attention_tiles(s, false, variant);
 }
 template <int variant>
-TilesPlan prepare_grad(const Signature& s) {
-  return plan(s, true, variant);
+AttentionTilesPlan prepare_attention_tiles_grad(const Signature& s) {
+  return plan_attention_tiles(s, true, variant);
 }
 
 /// The sizes, with whether rows can be copied 16 bytes at a time: views may begin
 /// anywhere.
-AttentionSizes sizes_for(const TilesPlan& p, std::initializer_list<const void*> tensors) {
+AttentionSizes sizes_for(const AttentionTilesPlan& p,
+                         std::initializer_list<const void*> tensors) {
   AttentionSizes sizes = p.call.sizes;
   uintptr_t all = 0;
   for (const void* t : tensors) all |= reinterpret_cast<uintptr_t>(t);
@@ -151,7 +152,7 @@ AttentionSizes sizes_for(const TilesPlan& p, std::initializer_list<const void*> 
   return sizes;
 }
 
-void launch_tiles(const TilesPlan& p, const LaunchArgs& a) {
+void launch_tiles(const AttentionTilesPlan& p, const LaunchArgs& a) {
   if (p.call.rows() == 0) return;
   launch(p.main, *a.stream, p.grid, p.call.inputs(a), a.outputs[0], a.outputs[1],
          sizes_for(p, {a.inputs[0], a.inputs[1], a.inputs[2], a.outputs[0]}));
@@ -162,7 +163,7 @@ struct Gradients {
   const void *log_sums, *dots, *grad;
   void *q, *k, *v, *scores;
 };
-void launch_tiles_grad(const TilesPlan& p, const LaunchArgs& a) {
+void launch_tiles_grad(const AttentionTilesPlan& p, const LaunchArgs& a) {
   if (p.grid.x == 0) return;
   const AttentionSizes sizes =
       sizes_for(p, {a.inputs[0], a.inputs[1], a.inputs[2], a.inputs[5], a.inputs[7],
@@ -195,9 +196,9 @@ constexpr DTypeMask kTileTypes =
 template <int variant>
 void add_kernels(Kernels& kernels, bool (*supports)(const Signature&)) {
   const std::string end = variant ? fmt::format(".tiles.{}", variant + 1) : ".tiles";
-  kernels.add(make_kernel<prepare<variant>, launch_tiles>(
+  kernels.add(make_kernel<prepare_attention_tiles<variant>, launch_tiles>(
       "ScaledDotProductAttention", "cuda.attention" + end, kTileTypes, supports));
-  kernels.add(make_kernel<prepare_grad<variant>, launch_tiles_grad>(
+  kernels.add(make_kernel<prepare_attention_tiles_grad<variant>, launch_tiles_grad>(
       "ScaledDotProductAttentionGrad", "cuda.attention_grad" + end, kTileTypes,
       supports));
 }

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/expression.h"
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/vector_lanes.h"
 #include "ops/fused_norms.h"
 #include "ops/nn_geometry.h"
 
@@ -14,14 +15,10 @@ namespace tandem::cuda {
 
 namespace {
 
-constexpr int64_t kBytes = 16;     // of a vector
-constexpr int kWidest = 32;        // vectors of a block
-constexpr int64_t kThreads = 256;  // of a block
-constexpr int64_t kTogether = 4;   // rows that a thread has in flight
-constexpr int64_t kSide = 8;       // channels of a block that puts parts together
-
-size_t computed_bytes(DType dtype) { return dtype == DType::kFloat64 ? 8 : 4; }
-int64_t lanes(DType dtype) { return kBytes / static_cast<int64_t>(dtype_size(dtype)); }
+constexpr int kWidest = 32;            // vectors of a block
+constexpr int64_t kNormThreads = 256;  // of a block
+constexpr int64_t kTogether = 4;       // rows that a thread has in flight
+constexpr int64_t kPartsSide = 8;      // channels of a block that puts parts together
 
 }  // namespace
 
@@ -42,7 +39,7 @@ std::string batch_norm_text(DType dtype) {
 bool rows_fit(const TensorInfo& x, const TensorInfo& vector, nn::DataFormat format) {
   const int axis = nn::channel_axis(x.shape.rank(), channels_first(format));
   return dtype_size(vector.dtype) == computed_bytes(x.dtype) && x.shape[axis] > 0 &&
-         x.shape[axis] % lanes(x.dtype) == 0 &&
+         x.shape[axis] % vector_lanes(x.dtype) == 0 &&
          x.shape.slice(axis + 1, x.shape.rank()).num_elements() == 1;
 }
 
@@ -53,11 +50,11 @@ RowsPlan plan_rows(const Signature& s, const TensorInfo& x, nn::DataFormat forma
       x.shape[nn::channel_axis(x.shape.rank(), channels_first(format))];
   Rows& r = p.sizes;
   r.rows = x.shape.num_elements() / channels;
-  r.vectors = channels / lanes(x.dtype);
+  r.vectors = channels / vector_lanes(x.dtype);
   while (r.width < kWidest && r.width < r.vectors) r.width *= 2;
   CudaDevice& gpu = gpu_of(s);
   gpu.activate();
-  const int64_t tiles = up(r.vectors, r.width), height = kThreads / r.width;
+  const int64_t tiles = up(r.vectors, r.width), height = kNormThreads / r.width;
   // Blocks that keep a GPU busy, with work for each.
   const auto parts = [&](int64_t per_multiprocessor) {
     return std::clamp<int64_t>(
@@ -72,7 +69,7 @@ RowsPlan plan_rows(const Signature& s, const TensorInfo& x, nn::DataFormat forma
   p.sum_grid = {.x = static_cast<unsigned>(tiles), .y = static_cast<unsigned>(r.parts)};
   p.apply_grid = {.x = static_cast<unsigned>(tiles),
                   .y = static_cast<unsigned>(p.apply_parts)};
-  p.finish_grid = {.x = static_cast<unsigned>(up(channels, kSide))};
+  p.finish_grid = {.x = static_cast<unsigned>(up(channels, kPartsSide))};
   const size_t vector = static_cast<size_t>(channels) * computed_bytes(x.dtype);
   p.numbers_at = 2 * static_cast<size_t>(r.parts) * vector;
   p.workspace_bytes = p.numbers_at + 3 * vector;
@@ -82,7 +79,7 @@ RowsPlan plan_rows(const Signature& s, const TensorInfo& x, nn::DataFormat forma
 int all_aligned(std::initializer_list<const void*> addresses) {
   uint64_t together = 0;
   for (const void* a : addresses) together |= reinterpret_cast<uint64_t>(a);
-  return together % kBytes == 0;
+  return together % kVectorBytes == 0;
 }
 
 namespace {
@@ -93,17 +90,17 @@ struct NormPlan : RowsPlan {
   bool side = false;
 };
 
-bool has_end(const Signature& s) { return s.op->name == "FusedBatchNormEx"; }
-nn::FusedBatchNormAttrs norm_attrs(const Signature& s) {
-  return has_end(s) ? s.attrs.as<FusedBatchNormExAttrs>().norm()
-                    : s.attrs.as<nn::FusedBatchNormAttrs>();
+bool has_norm_end(const Signature& s) { return s.op->name == "FusedBatchNormEx"; }
+nn::FusedBatchNormAttrs attrs_of_norm(const Signature& s) {
+  return has_norm_end(s) ? s.attrs.as<FusedBatchNormExAttrs>().norm()
+                         : s.attrs.as<nn::FusedBatchNormAttrs>();
 }
-bool fits(const Signature& s) {
-  return rows_fit(s.in(0), s.in(1), norm_attrs(s).data_format);
+bool norm_rows_fit(const Signature& s) {
+  return rows_fit(s.in(0), s.in(1), attrs_of_norm(s).data_format);
 }
 
-NormPlan prepare(const Signature& s) {
-  const nn::FusedBatchNormAttrs attrs = norm_attrs(s);
+NormPlan prepare_norm_rows(const Signature& s) {
+  const nn::FusedBatchNormAttrs attrs = attrs_of_norm(s);
   const TensorInfo& x = s.in(0);
   NormPlan p{plan_rows(s, x, attrs.data_format, resident_sums(x.dtype)), attrs};
   const std::string text = batch_norm_text(x.dtype);
@@ -115,18 +112,18 @@ NormPlan prepare(const Signature& s) {
     p.finish = find("finish_moments");
   } else {
     p.finish = find("given_moments");
-    const int64_t channels = p.sizes.vectors * lanes(x.dtype);
-    p.finish_grid = {.x = static_cast<unsigned>(up(channels, kThreads))};
+    const int64_t channels = p.sizes.vectors * vector_lanes(x.dtype);
+    p.finish_grid = {.x = static_cast<unsigned>(up(channels, kNormThreads))};
   }
   p.apply = find("normalise");
-  if (has_end(s)) {
+  if (has_norm_end(s)) {
     p.relu = s.attrs.as<FusedBatchNormExAttrs>().activation == "Relu";
     p.side = s.inputs.size() > kNormSide && s.in(kNormSide).dtype != DType::kInvalid;
   }
   return p;
 }
 
-void launch_norm(const NormPlan& p, const LaunchArgs& a) {
+void launch_norm_rows(const NormPlan& p, const LaunchArgs& a) {
   Rows r = p.sizes;
   const void* const side = p.side ? a.inputs[kNormSide] : nullptr;
   r.aligned = all_aligned({a.inputs[0], side, a.outputs[0]});
@@ -152,10 +149,10 @@ void launch_norm(const NormPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_batch_norm(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_norm>("FusedBatchNormV3",
-                                                "cuda.batch_norm.rows", kFloats, fits));
-  kernels.add(make_kernel<prepare, launch_norm>(
-      "FusedBatchNormEx", "cuda.batch_norm_ex.rows", kFloats, fits));
+  kernels.add(make_kernel<prepare_norm_rows, launch_norm_rows>(
+      "FusedBatchNormV3", "cuda.batch_norm.rows", kFloats, norm_rows_fit));
+  kernels.add(make_kernel<prepare_norm_rows, launch_norm_rows>(
+      "FusedBatchNormEx", "cuda.batch_norm_ex.rows", kFloats, norm_rows_fit));
 }
 
 }  // namespace tandem::cuda

@@ -32,17 +32,19 @@ struct NormGradPlan : RowsPlan {
   int training = 1;
 };
 
-bool has_end(const Signature& s) { return s.op->name == "FusedBatchNormGradEx"; }
-nn::FusedBatchNormAttrs norm_attrs(const Signature& s) {
-  return has_end(s) ? s.attrs.as<FusedBatchNormGradExAttrs>().norm()
-                    : s.attrs.as<nn::FusedBatchNormAttrs>();
+bool has_norm_grad_end(const Signature& s) {
+  return s.op->name == "FusedBatchNormGradEx";
 }
-bool fits(const Signature& s) {
-  return rows_fit(s.in(1), s.in(2), norm_attrs(s).data_format);
+nn::FusedBatchNormAttrs attrs_of_norm_grad(const Signature& s) {
+  return has_norm_grad_end(s) ? s.attrs.as<FusedBatchNormGradExAttrs>().norm()
+                              : s.attrs.as<nn::FusedBatchNormAttrs>();
+}
+bool norm_grad_rows_fit(const Signature& s) {
+  return rows_fit(s.in(1), s.in(2), attrs_of_norm_grad(s).data_format);
 }
 
-NormGradForm form_of(const Signature& s) {
-  if (!has_end(s)) return {};
+NormGradForm norm_grad_form(const Signature& s) {
+  if (!has_norm_grad_end(s)) return {};
   const auto has = [&](size_t i) {
     return s.inputs.size() > i && s.inputs[i].dtype != DType::kInvalid;
   };
@@ -50,9 +52,9 @@ NormGradForm form_of(const Signature& s) {
           s.attrs.as<FusedBatchNormGradExAttrs>().side};
 }
 
-NormGradPlan prepare(const Signature& s) {
-  const nn::FusedBatchNormAttrs attrs = norm_attrs(s);
-  const NormGradForm form = form_of(s);
+NormGradPlan prepare_norm_grad_rows(const Signature& s) {
+  const nn::FusedBatchNormAttrs attrs = attrs_of_norm_grad(s);
+  const NormGradForm form = norm_grad_form(s);
   const TensorInfo& x = s.in(1);
   NormGradPlan p{plan_rows(s, x, attrs.data_format, resident_sums(x.dtype, form)), form,
                  attrs.epsilon, attrs.is_training};
@@ -66,7 +68,7 @@ NormGradPlan prepare(const Signature& s) {
   return p;
 }
 
-void launch_grad(const NormGradPlan& p, const LaunchArgs& a) {
+void launch_norm_grad_rows(const NormGradPlan& p, const LaunchArgs& a) {
   void *const dy = a.inputs[0], *const x = a.inputs[1], *const scale = a.inputs[2];
   void *const mean = a.inputs[3], *const variance = a.inputs[4];
   void* const more = p.form.two ? a.inputs[kNormGradMore] : nullptr;
@@ -90,10 +92,11 @@ void launch_grad(const NormGradPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_batch_norm_grad(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_grad>(
-      "FusedBatchNormGradV3", "cuda.batch_norm_grad.rows", kFloats, fits));
-  kernels.add(make_kernel<prepare, launch_grad>(
-      "FusedBatchNormGradEx", "cuda.batch_norm_grad_ex.rows", kFloats, fits));
+  kernels.add(make_kernel<prepare_norm_grad_rows, launch_norm_grad_rows>(
+      "FusedBatchNormGradV3", "cuda.batch_norm_grad.rows", kFloats, norm_grad_rows_fit));
+  kernels.add(make_kernel<prepare_norm_grad_rows, launch_norm_grad_rows>(
+      "FusedBatchNormGradEx", "cuda.batch_norm_grad_ex.rows", kFloats,
+      norm_grad_rows_fit));
 }
 
 }  // namespace tandem::cuda

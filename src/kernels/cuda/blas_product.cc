@@ -120,8 +120,8 @@ std::optional<cublasLtMatmulAlgo_t> choose(const BlasProduct& p, uint32_t alignm
 }
 
 /// False when the library has no algorithm for this end.
-bool plan(BlasProduct& p, const Signature& s, const MatMulAttrs& attrs,
-          cublasLtEpilogue_t end, int proposal) {
+bool plan_for_end(BlasProduct& p, const Signature& s, const MatMulAttrs& attrs,
+                  cublasLtEpilogue_t end, int proposal) {
   p.shape = matmul_geometry(s, attrs);
   const MatMulGeometry& m = p.shape;
   const DType dtype = s.in(0).dtype;
@@ -166,7 +166,7 @@ bool plan(BlasProduct& p, const Signature& s, const MatMulAttrs& attrs,
 
 BlasProduct plan_product(const Signature& s, const MatMulAttrs& attrs, int proposal) {
   BlasProduct p;
-  if (!plan(p, s, attrs, CUBLASLT_EPILOGUE_DEFAULT, proposal)) {
+  if (!plan_for_end(p, s, attrs, CUBLASLT_EPILOGUE_DEFAULT, proposal)) {
     throw UnimplementedError(
         s.op->name + ": cuBLASLt has no algorithm for this product; place it on the CPU");
   }
@@ -176,7 +176,7 @@ BlasProduct plan_product(const Signature& s, const MatMulAttrs& attrs, int propo
 std::optional<BlasProduct> plan_product(const Signature& s, const MatMulAttrs& attrs,
                                         cublasLtEpilogue_t end, int proposal) {
   std::optional<BlasProduct> p(std::in_place);
-  if (!plan(*p, s, attrs, end, proposal)) p.reset();
+  if (!plan_for_end(*p, s, attrs, end, proposal)) p.reset();
   return p;
 }
 

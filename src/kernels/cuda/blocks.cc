@@ -34,7 +34,7 @@ struct BatchPlan {
   std::array<uint64_t, 5 + 4 * kMaxRank> word{};
 };
 template <auto kSizes>
-BatchPlan prepare_batch(const Signature& s) {
+BatchPlan prepare_space_batch(const Signature& s) {
   const SpaceBatch sizes = kSizes(s);
   const auto spatial = static_cast<int>(sizes.block.size());
   BatchPlan p;
@@ -57,7 +57,7 @@ BatchPlan prepare_batch(const Signature& s) {
       [&](size_t bytes) { return blocks_text(bytes, spatial, wide_index); });
   return p;
 }
-void launch_batch(const BatchPlan& p, const LaunchArgs& a) {
+void launch_space_batch(const BatchPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   const bool wide = p.function.fits(a.inputs[0], a.outputs[0]);
   const int64_t times = wide ? p.function.times : 1;
@@ -78,9 +78,9 @@ void register_blocks(Kernels& kernels) {
       "SpaceToDepth", "cuda.space_to_depth", kPlain));
   kernels.add(make_kernel<prepare_depth<depth_to_space_layout>, launch_move>(
       "DepthToSpace", "cuda.depth_to_space", kPlain));
-  kernels.add(make_kernel<prepare_batch<space_to_batch_sizes>, launch_batch>(
+  kernels.add(make_kernel<prepare_space_batch<space_to_batch_sizes>, launch_space_batch>(
       "SpaceToBatchND", "cuda.space_to_batch", kPlain));
-  kernels.add(make_kernel<prepare_batch<batch_to_space_sizes>, launch_batch>(
+  kernels.add(make_kernel<prepare_space_batch<batch_to_space_sizes>, launch_space_batch>(
       "BatchToSpaceND", "cuda.batch_to_space", kPlain));
 }
 

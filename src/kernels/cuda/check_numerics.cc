@@ -23,7 +23,7 @@ struct CheckPlan {
   std::shared_ptr<ErrorSite> site;
   size_t workspace_bytes = sizeof(int32_t);  // what was found
 };
-CheckPlan prepare(const Signature& s) {
+CheckPlan prepare_check(const Signature& s) {
   CheckPlan p;
   p.n = s.in(0).shape.num_elements();
   p.bytes = static_cast<size_t>(p.n) * dtype_size(s.in(0).dtype);
@@ -52,8 +52,8 @@ void launch_check(const CheckPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_check_numerics(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_check>("CheckNumerics", "cuda.check_numerics",
-                                                 kFloats));
+  kernels.add(make_kernel<prepare_check, launch_check>("CheckNumerics",
+                                                       "cuda.check_numerics", kFloats));
 }
 
 }  // namespace tandem::cuda

@@ -38,30 +38,30 @@ struct NvrtcApi {
   std::vector<int> known;
 };
 
-constexpr const char* kLibrary = "libnvrtc.so.13";
+constexpr const char* kNvrtcLibrary = "libnvrtc.so.13";
 
 template <class F>
-void load(void* library, const char* name, F& function) {
-  need_symbol(library, kLibrary, name, function);
+void load_nvrtc(void* library, const char* name, F& function) {
+  need_symbol(library, kNvrtcLibrary, name, function);
 }
 
 const NvrtcApi& nvrtc() {
   static const NvrtcApi* const loaded = [] {
-    void* library = open_library(kLibrary);
+    void* library = open_library(kNvrtcLibrary);
     if (!library) throw UnavailableError(missing_library());
     auto api = std::make_unique<NvrtcApi>();
-    load(library, "nvrtcVersion", api->version);
-    load(library, "nvrtcGetNumSupportedArchs", api->num_archs);
-    load(library, "nvrtcGetSupportedArchs", api->archs);
-    load(library, "nvrtcCreateProgram", api->create);
-    load(library, "nvrtcDestroyProgram", api->destroy);
-    load(library, "nvrtcCompileProgram", api->compile);
-    load(library, "nvrtcGetProgramLogSize", api->log_size);
-    load(library, "nvrtcGetProgramLog", api->log);
-    load(library, "nvrtcGetCUBINSize", api->cubin_size);
-    load(library, "nvrtcGetCUBIN", api->cubin);
-    load(library, "nvrtcGetPTXSize", api->ptx_size);
-    load(library, "nvrtcGetPTX", api->ptx);
+    load_nvrtc(library, "nvrtcVersion", api->version);
+    load_nvrtc(library, "nvrtcGetNumSupportedArchs", api->num_archs);
+    load_nvrtc(library, "nvrtcGetSupportedArchs", api->archs);
+    load_nvrtc(library, "nvrtcCreateProgram", api->create);
+    load_nvrtc(library, "nvrtcDestroyProgram", api->destroy);
+    load_nvrtc(library, "nvrtcCompileProgram", api->compile);
+    load_nvrtc(library, "nvrtcGetProgramLogSize", api->log_size);
+    load_nvrtc(library, "nvrtcGetProgramLog", api->log);
+    load_nvrtc(library, "nvrtcGetCUBINSize", api->cubin_size);
+    load_nvrtc(library, "nvrtcGetCUBIN", api->cubin);
+    load_nvrtc(library, "nvrtcGetPTXSize", api->ptx_size);
+    load_nvrtc(library, "nvrtcGetPTX", api->ptx);
     int major = 0, minor = 0, count = 0;
     api->version(&major, &minor);
     api->release = major * 100 + minor;

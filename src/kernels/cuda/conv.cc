@@ -47,14 +47,14 @@ std::string conv_text(const nn::ConvShape& conv, DType dtype, const ConvForm& fo
 namespace {
 
 /// Of a grid in the directions of columns and groups.
-constexpr int64_t kMostBlocks = 65535;
+constexpr int64_t kMostTileBlocks = 65535;
 
 }  // namespace
 
 bool tiles_fit(const ConvCase& c) {
   const nn::ConvShape& conv = c.shape;
-  return conv.groups <= kMostBlocks && conv.in_per_group() <= kMostBlocks &&
-         conv.out_per_group() <= kMostBlocks;
+  return conv.groups <= kMostTileBlocks && conv.in_per_group() <= kMostTileBlocks &&
+         conv.out_per_group() <= kMostTileBlocks;
 }
 
 TilesPlan plan_tiles(const Signature& s, const ConvCase& c) {
@@ -97,8 +97,8 @@ TilesPlan plan_tiles(const Signature& s, const ConvCase& c) {
     // Each warp adds up at least four steps, whose loads are under way together.
     const int64_t blocks = up(rows, 16) * column_tiles * conv.groups;
     form.parts = static_cast<int>(std::clamp<int64_t>(
-        std::min({up(busy, blocks), inner / (8 * 8 * 4), kMostBlocks / conv.groups}), 1,
-        512));
+        std::min({up(busy, blocks), inner / (8 * 8 * 4), kMostTileBlocks / conv.groups}),
+        1, 512));
     p.workspace_bytes = static_cast<size_t>(form.parts * p.out_elements) *
                         (dtype == DType::kFloat64 ? 8 : 4);
   } else {
@@ -142,17 +142,18 @@ void run_tiles(const TilesPlan& p, const LaunchArgs& a) {
 
 namespace {
 
-bool fits(const Signature& s) {
+bool conv_tiles_fit(const Signature& s) {
   const ConvCase c = conv_case(s);
   return tiles_fit(c) && !library_is_far_better(c);
 }
-TilesPlan prepare(const Signature& s) { return plan_tiles(s, conv_case(s)); }
+TilesPlan prepare_conv_tiles(const Signature& s) { return plan_tiles(s, conv_case(s)); }
 
 }  // namespace
 
 void register_conv(Kernels& kernels) {
   for (const std::string& op : conv_ops()) {
-    kernels.add(make_kernel<prepare, run_tiles>(op, "cuda.tiles." + op, kFloats, fits));
+    kernels.add(make_kernel<prepare_conv_tiles, run_tiles>(op, "cuda.tiles." + op,
+                                                           kFloats, conv_tiles_fit));
   }
 }
 

@@ -18,7 +18,7 @@ struct ConvProduct {
 constexpr int64_t kFewest =
     1 << 20;  // multiplications that are worth a library's product
 
-bool fits(const Signature& s) {
+bool conv_product_fits(const Signature& s) {
   const nn::ConvShape conv = conv_case(s).shape;
   if (conv.taps() != 1 || conv.groups != 1 || conv.channels_first) return false;
   for (int d = 0; d < conv.spatial; ++d) {
@@ -30,7 +30,7 @@ bool fits(const Signature& s) {
   return work >= static_cast<double>(kFewest);
 }
 
-ConvProduct prepare(const Signature& s) {
+ConvProduct prepare_conv_product(const Signature& s) {
   const ConvCase c = conv_case(s);
   const int64_t places = c.shape.batch * c.shape.in_positions();
   const Shape input{places, c.shape.in_channels}, output{places, c.shape.out_channels},
@@ -59,7 +59,7 @@ ConvProduct prepare(const Signature& s) {
   return p;
 }
 
-void launch_product(const ConvProduct& p, const LaunchArgs& a) {
+void launch_conv_product(const ConvProduct& p, const LaunchArgs& a) {
   LaunchArgs product = a;
   void* operands[] = {a.inputs[0], a.inputs[1], nullptr};
   switch (p.direction) {
@@ -81,8 +81,8 @@ void launch_product(const ConvProduct& p, const LaunchArgs& a) {
 void register_conv_product(Kernels& kernels) {
   for (const std::string& op : conv_ops()) {
     if (op.starts_with("Depthwise")) continue;
-    kernels.add(
-        make_kernel<prepare, launch_product>(op, "cuda.product." + op, kFloats, fits));
+    kernels.add(make_kernel<prepare_conv_product, launch_conv_product>(
+        op, "cuda.product." + op, kFloats, conv_product_fits));
   }
 }
 

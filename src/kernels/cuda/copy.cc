@@ -22,7 +22,7 @@ FillKernel find_fill(CudaDevice& device, size_t bytes) {
 }
 
 // When the plugin is loaded: a step of nothing but copies asks for no other kernel.
-const bool known = (set_memory_kernels({find_copy, find_fill}), true);
+const bool kernels_known = (set_memory_kernels({find_copy, find_fill}), true);
 
 }  // namespace
 

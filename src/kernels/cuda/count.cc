@@ -55,7 +55,7 @@ void cut_work(const Signature& s, CountPlan& p) {
   a.chunks = (a.n + a.chunk - 1) / a.chunk;
   p.shared = a.in_shared ? static_cast<unsigned>(bins) : 0;
 }
-Grid grid_of(const CountPlan& p) {
+Grid count_grid(const CountPlan& p) {
   Grid grid = grid_for(p.function, p.args.rows * p.args.chunks * 256);
   grid.shared = p.shared;
   return grid;
@@ -89,7 +89,7 @@ void launch_bincount(const CountPlan& p, const LaunchArgs& a) {
   args.x = a.inputs[0];
   if (p.weighted) args.weights = a.inputs[2];
   args.out = a.outputs[0];
-  launch(p.function, *a.stream, grid_of(p), args, flags_of(a), p.site->id());
+  launch(p.function, *a.stream, count_grid(p), args, flags_of(a), p.site->id());
 }
 
 std::string range_words(DType dtype, const Report& r) {
@@ -126,7 +126,8 @@ void launch_histogram(const CountPlan& p, const LaunchArgs& a) {
   args.x = a.inputs[0];
   args.out = a.outputs[0];
   // Without values too: the range may be wrong.
-  launch(p.function, *a.stream, grid_of(p), args, a.inputs[1], flags_of(a), p.site->id());
+  launch(p.function, *a.stream, count_grid(p), args, a.inputs[1], flags_of(a),
+         p.site->id());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct CrossPlan {
   Function function;
   int64_t vectors = 0;
 };
-CrossPlan prepare(const Signature& s) {
+CrossPlan prepare_cross(const Signature& s) {
   CrossPlan p;
   p.vectors = s.out().shape.num_elements() / 3;
   p.function = find_function(s.device, "cross", cross_text(s.in(0).dtype), "cross");
@@ -37,7 +37,7 @@ void launch_cross(const CrossPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_cross(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_cross>("Cross", "cuda.cross", kReals));
+  kernels.add(make_kernel<prepare_cross, launch_cross>("Cross", "cuda.cross", kReals));
 }
 
 }  // namespace tandem::cuda

@@ -32,8 +32,8 @@ void steps(const Shape& shape, int64_t* row, int64_t* step) {
   *row = rows == 1 ? 0 : classes;
 }
 
-CrossEntropyPlan plan(const Signature& s, const Shape& shape, int tensors,
-                      const char* entry) {
+CrossEntropyPlan plan_cross_entropy(const Signature& s, const Shape& shape, int tensors,
+                                    const char* entry) {
   const DType dtype = s.in(0).dtype;
   CrossEntropyPlan p;
   p.rows = shape[0];
@@ -53,7 +53,7 @@ CrossEntropyPlan plan(const Signature& s, const Shape& shape, int tensors,
 }
 
 CrossEntropyPlan prepare_dense(const Signature& s) {
-  return plan(s, s.out(1).shape, 2, "cross_entropy");
+  return plan_cross_entropy(s, s.out(1).shape, 2, "cross_entropy");
 }
 void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
   if (p.rows == 0) return;
@@ -70,7 +70,7 @@ void launch_dense(const CrossEntropyPlan& p, const LaunchArgs& a) {
 }
 
 CrossEntropyPlan plan_sparse(const Signature& s, const char* entry) {
-  CrossEntropyPlan p = plan(s, s.in(0).shape, 1, entry);
+  CrossEntropyPlan p = plan_cross_entropy(s, s.in(0).shape, 1, entry);
   p.wide_labels = s.in(1).dtype == DType::kInt64;
   p.site = std::make_shared<ErrorSite>([](const Report& r) {
     return fmt::format(

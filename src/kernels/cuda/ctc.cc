@@ -27,7 +27,7 @@ struct CtcPlan {
   size_t workspace_bytes = 0;
 };
 
-CtcPlan plan(const Signature& s, int64_t blank, const char* entry) {
+CtcPlan plan_ctc(const Signature& s, int64_t blank, const char* entry) {
   const Shape& x = s.in(0).shape;
   CtcPlan p;
   p.args.time = x[0];
@@ -47,7 +47,7 @@ ReportWords length_words(const std::string& op, const char* of, const Report& r)
 }
 
 CtcPlan prepare_loss(const Signature& s) {
-  CtcPlan p = plan(s, s.attrs.as<nn::CtcAttrs>().blank_index, "ctc_loss");
+  CtcPlan p = plan_ctc(s, s.attrs.as<nn::CtcAttrs>().blank_index, "ctc_loss");
   Ctc& c = p.args;
   c.width = s.in(1).shape[1];
   c.states = 2 * c.width + 1;
@@ -78,7 +78,7 @@ void launch_loss(const CtcPlan& p, const LaunchArgs& a) {
 
 CtcPlan prepare_greedy(const Signature& s) {
   const auto& attrs = s.attrs.as<nn::CtcGreedyAttrs>();
-  CtcPlan p = plan(s, attrs.blank_index, "ctc_greedy");
+  CtcPlan p = plan_ctc(s, attrs.blank_index, "ctc_greedy");
   p.merge_repeated = attrs.merge_repeated;
   p.site = std::make_shared<ErrorSite>([](const Report& r) {
     return length_words("CTCGreedyDecode", "sequence_length", r);

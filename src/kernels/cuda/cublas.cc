@@ -9,33 +9,33 @@
 namespace tandem::cuda {
 namespace {
 
-constexpr const char* kLibrary = "libcublasLt.so.13";
+constexpr const char* kCublasLtLibrary = "libcublasLt.so.13";
 
 template <class F>
-void load(void* library, const char* name, F& function) {
-  need_symbol(library, kLibrary, name, function);
+void load_cublaslt(void* library, const char* name, F& function) {
+  need_symbol(library, kCublasLtLibrary, name, function);
 }
 
 }  // namespace
 
 const CublasApi& cublas() {
   static const CublasApi* const loaded = [] {
-    void* library = open_library(kLibrary);
+    void* library = open_library(kCublasLtLibrary);
     if (!library) throw UnavailableError(missing_library());
     auto api = std::make_unique<CublasApi>();
-    load(library, "cublasLtCreate", api->create);
-    load(library, "cublasLtMatmulDescCreate", api->desc_create);
-    load(library, "cublasLtMatmulDescDestroy", api->desc_destroy);
-    load(library, "cublasLtMatmulDescSetAttribute", api->desc_set);
-    load(library, "cublasLtMatrixLayoutCreate", api->layout_create);
-    load(library, "cublasLtMatrixLayoutDestroy", api->layout_destroy);
-    load(library, "cublasLtMatrixLayoutSetAttribute", api->layout_set);
-    load(library, "cublasLtMatmulPreferenceCreate", api->preference_create);
-    load(library, "cublasLtMatmulPreferenceDestroy", api->preference_destroy);
-    load(library, "cublasLtMatmulPreferenceSetAttribute", api->preference_set);
-    load(library, "cublasLtMatmulAlgoGetHeuristic", api->heuristic);
-    load(library, "cublasLtMatmul", api->matmul);
-    load(library, "cublasLtGetStatusString", api->status_text);
+    load_cublaslt(library, "cublasLtCreate", api->create);
+    load_cublaslt(library, "cublasLtMatmulDescCreate", api->desc_create);
+    load_cublaslt(library, "cublasLtMatmulDescDestroy", api->desc_destroy);
+    load_cublaslt(library, "cublasLtMatmulDescSetAttribute", api->desc_set);
+    load_cublaslt(library, "cublasLtMatrixLayoutCreate", api->layout_create);
+    load_cublaslt(library, "cublasLtMatrixLayoutDestroy", api->layout_destroy);
+    load_cublaslt(library, "cublasLtMatrixLayoutSetAttribute", api->layout_set);
+    load_cublaslt(library, "cublasLtMatmulPreferenceCreate", api->preference_create);
+    load_cublaslt(library, "cublasLtMatmulPreferenceDestroy", api->preference_destroy);
+    load_cublaslt(library, "cublasLtMatmulPreferenceSetAttribute", api->preference_set);
+    load_cublaslt(library, "cublasLtMatmulAlgoGetHeuristic", api->heuristic);
+    load_cublaslt(library, "cublasLtMatmul", api->matmul);
+    load_cublaslt(library, "cublasLtGetStatusString", api->status_text);
     return api.release();
   }();
   return *loaded;

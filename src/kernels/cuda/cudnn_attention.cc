@@ -21,8 +21,9 @@ namespace {
 constexpr DTypeMask kHalfTypes = mask(DType::kFloat16) | mask(DType::kBFloat16);
 constexpr int64_t kLargestHead = 128;
 constexpr int64_t kFewestScores = 1 << 20;  // worth a plan of the library
-constexpr int kFirstArch = 80;
-constexpr size_t kFirstVersion = 90600;  // clears the sums of the gradient itself
+constexpr int kFirstAttentionArch = 80;
+constexpr size_t kFirstAttentionVersion =
+    90600;  // clears the sums of the gradient itself
 
 bool is_grad(const Signature& s) { return s.op->name.ends_with("Grad"); }
 
@@ -36,14 +37,14 @@ AttentionCase case_of(const Signature& s) {
           .heads_first = attrs.heads_first,
           .causal = attrs.causal};
 }
-float scale_of(const Signature& s, const AttentionCase& c) {
+float attention_scale(const Signature& s, const AttentionCase& c) {
   const double given = is_grad(s) ? s.attrs.as<nn::AttentionGradAttrs>().scale
                                   : s.attrs.as<nn::AttentionAttrs>().scale;
   return static_cast<float>(
       given != 0 ? given : 1 / std::sqrt(static_cast<double>(c.shape.size)));
 }
 
-bool fits(const Signature& s) {
+bool cudnn_attention_fits(const Signature& s) {
   if (!s.device || s.device->platform() != cuda_platform()) return false;
   for (const int i : {3, 4}) {  // mask, bias
     if (s.inputs.size() > static_cast<size_t>(i) && s.in(i).dtype != DType::kInvalid) {
@@ -59,9 +60,9 @@ bool fits(const Signature& s) {
   }
   if (c.causal && a.queries != a.keys) return false;
   if (a.batch * a.heads * a.queries * a.keys < kFewestScores) return false;
-  if (gpu_of(s).arch() < kFirstArch || gpu_of(s).is_imagined()) return false;
+  if (gpu_of(s).arch() < kFirstAttentionArch || gpu_of(s).is_imagined()) return false;
   const CudnnApi* api = find_cudnn();
-  return api && api->version >= kFirstVersion;
+  return api && api->version >= kFirstAttentionVersion;
 }
 
 /// Whether a call that nobody measures, as one outside of compiled functions, goes to
@@ -73,13 +74,15 @@ bool fits(const Signature& s) {
 bool is_known_better(const Signature& s) {
   constexpr int kMeasuredArch = 90;
   constexpr int64_t kManyScores = int64_t{1} << 26, kManyKeys = 512, kSmallestHead = 64;
-  if (!fits(s)) return false;
+  if (!cudnn_attention_fits(s)) return false;
   const nn::AttentionShape a = case_of(s).shape;
   return gpu_of(s).arch() >= kMeasuredArch && a.keys >= kManyKeys &&
          std::min(a.size, a.value_size) >= kSmallestHead &&
          a.batch * a.heads * a.queries * a.keys >= kManyScores;
 }
-bool is_candidate(const Signature& s) { return fits(s) && !is_known_better(s); }
+bool is_candidate(const Signature& s) {
+  return cudnn_attention_fits(s) && !is_known_better(s);
+}
 
 /// The kernel that serves where cuDNN cannot.
 const Kernel& own_kernel(const Signature& s) {
@@ -99,9 +102,9 @@ struct CudnnAttention {
   size_t workspace_bytes = 0;
 };
 
-size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+size_t padded(size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-CudnnAttention prepare(const Signature& s) {
+CudnnAttention prepare_cudnn_attention(const Signature& s) {
   const AttentionCase c = case_of(s);
   const nn::AttentionShape& a = c.shape;
   const bool grad = is_grad(s);
@@ -123,13 +126,13 @@ CudnnAttention prepare(const Signature& s) {
   });
   p.own = &own_kernel(s);
   p.own_prepared = p.own->prepare(s);
-  p.scale = scale_of(s, c);
+  p.scale = attention_scale(s, c);
   p.causal = c.causal;
-  p.workspace_bytes = p.plan ? aligned(p.plan->workspace_bytes) : 0;
+  p.workspace_bytes = p.plan ? padded(p.plan->workspace_bytes) : 0;
   if (grad && p.plan) {
     const auto rows = static_cast<size_t>(a.batch * a.heads * a.queries);
     p.sums_at = p.workspace_bytes;
-    p.query_sums_at = p.sums_at + aligned(rows * sizeof(float));
+    p.query_sums_at = p.sums_at + padded(rows * sizeof(float));
     p.workspace_bytes =
         p.query_sums_at + rows * static_cast<size_t>(a.size) * sizeof(float);
   }
@@ -171,7 +174,7 @@ class Operands {
   size_t count_ = 0, on_host_ = 0;
 };
 
-void launch_attention(const CudnnAttention& p, const LaunchArgs& a) {
+void launch_cudnn_attention(const CudnnAttention& p, const LaunchArgs& a) {
   Operands x(p, false);
   x.add(kAttentionQuery, a.inputs[0]);
   x.add(kAttentionKey, a.inputs[1]);
@@ -180,7 +183,7 @@ void launch_attention(const CudnnAttention& p, const LaunchArgs& a) {
   x.add(kAttentionLogSums, a.outputs[1]);
   x.run(p, a);
 }
-void launch_grad(const CudnnAttention& p, const LaunchArgs& a) {
+void launch_cudnn_attention_grad(const CudnnAttention& p, const LaunchArgs& a) {
   auto* const work = static_cast<std::byte*>(a.workspace);
   Operands x(p, true);
   x.add(kAttentionQuery, a.inputs[0]);
@@ -200,20 +203,20 @@ void launch_grad(const CudnnAttention& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_cudnn_attention_defaults(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_attention>("ScaledDotProductAttention",
-                                                     "cuda.cudnn.attention.large",
-                                                     kHalfTypes, is_known_better));
-  kernels.add(make_kernel<prepare, launch_grad>("ScaledDotProductAttentionGrad",
-                                                "cuda.cudnn.attention_grad.large",
-                                                kHalfTypes, is_known_better));
+  kernels.add(make_kernel<prepare_cudnn_attention, launch_cudnn_attention>(
+      "ScaledDotProductAttention", "cuda.cudnn.attention.large", kHalfTypes,
+      is_known_better));
+  kernels.add(make_kernel<prepare_cudnn_attention, launch_cudnn_attention_grad>(
+      "ScaledDotProductAttentionGrad", "cuda.cudnn.attention_grad.large", kHalfTypes,
+      is_known_better));
 }
 
 void register_cudnn_attention(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_attention>(
+  kernels.add(make_kernel<prepare_cudnn_attention, launch_cudnn_attention>(
       "ScaledDotProductAttention", "cuda.cudnn.attention", kHalfTypes, is_candidate));
-  kernels.add(make_kernel<prepare, launch_grad>("ScaledDotProductAttentionGrad",
-                                                "cuda.cudnn.attention_grad", kHalfTypes,
-                                                is_candidate));
+  kernels.add(make_kernel<prepare_cudnn_attention, launch_cudnn_attention_grad>(
+      "ScaledDotProductAttentionGrad", "cuda.cudnn.attention_grad", kHalfTypes,
+      is_candidate));
 }
 
 }  // namespace tandem::cuda

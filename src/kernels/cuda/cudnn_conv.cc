@@ -180,7 +180,7 @@ CudnnConv prepare_ranked(const Signature& s, int rank) {
   return p;
 }
 template <int kRank>
-CudnnConv prepare(const Signature& s) {
+CudnnConv prepare_cudnn_conv(const Signature& s) {
   return prepare_ranked(s, kRank);
 }
 
@@ -231,7 +231,7 @@ void run_conv(const CudnnConv& p, const LaunchArgs& a) {
   if (p.end) run_end(*p.end, *a.stream, x.output, x.bias);
 }
 
-bool fits(const Signature& s) { return cudnn_takes(conv_case(s)); }
+bool cudnn_conv_fits(const Signature& s) { return cudnn_takes(conv_case(s)); }
 /// Further proposals are worth measuring where the work is.
 bool more_fit(const Signature& s) {
   if (s.deterministic) return false;
@@ -242,9 +242,9 @@ bool more_fit(const Signature& s) {
 
 template <int kRank>
 void add_ranked(Kernels& kernels, const std::string& op) {
-  kernels.add(make_kernel<prepare<kRank>, run_conv>(
+  kernels.add(make_kernel<prepare_cudnn_conv<kRank>, run_conv>(
       op, fmt::format("cuda.cudnn.{}.{}", kRank + 1, op), kDnnTypes,
-      kRank == 0 ? fits : more_fit));
+      kRank == 0 ? cudnn_conv_fits : more_fit));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ SAME(cuComplex, gesvdj_batched_size, CgesvdjBatched_bufferSize);
 SAME(double, gesvdj_batched, DgesvdjBatched);
 #undef SAME
 
-struct Loader {
+struct SolverLoader {
   void* library;
   bool complete = true;
 
@@ -75,21 +75,21 @@ struct Loader {
   }
 };
 
-struct Owned {
+struct OwnedSolver {
   std::mutex mutex;
   cusolverDnHandle_t handle = nullptr;
   syevjInfo_t syevj = nullptr;
   gesvdjInfo_t gesvdj = nullptr;
 };
-Owned& owned_by(CudaDevice& device) {
-  return per_device<Owned>(device, [](Owned& made) {
+OwnedSolver& owned_solver(CudaDevice& device) {
+  return per_device<OwnedSolver>(device, [](OwnedSolver& made) {
     check_solver(solver()->create(&made.handle), "starting cuSOLVER");
     check_solver(solver()->create_syevj(&made.syevj), "starting cuSOLVER");
     check_solver(solver()->create_gesvdj(&made.gesvdj), "starting cuSOLVER");
   });
 }
 
-const char* words(cusolverStatus_t status) {
+const char* status_words(cusolverStatus_t status) {
   switch (status) {
     case CUSOLVER_STATUS_NOT_INITIALIZED:
       return "it is not initialized";
@@ -120,7 +120,7 @@ const Solver* solver() {
     void* library = open_library("libcusolver.so.12");
     if (!library) return nullptr;
     auto table = std::make_unique<Solver>();
-    Loader load{library};
+    SolverLoader load{library};
     load("Create", table->create);
     load("SetStream", table->set_stream);
     load("CreateSyevjInfo", table->create_syevj);
@@ -135,7 +135,7 @@ const Solver* solver() {
 }
 
 SolverScope::SolverScope(CudaDevice& device) {
-  Owned& owned = owned_by(device);
+  OwnedSolver& owned = owned_solver(device);
   lock_ = std::unique_lock(owned.mutex);
   device.activate();
   handle_ = owned.handle;
@@ -151,7 +151,7 @@ SolverScope::SolverScope(const StreamContext& stream)
 
 void check_solver(cusolverStatus_t status, const char* what) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
-  throw InternalError(std::string(what) + " with cuSOLVER: " + words(status) +
+  throw InternalError(std::string(what) + " with cuSOLVER: " + status_words(status) +
                       " (status " + std::to_string(static_cast<int>(status)) + ")");
 }
 

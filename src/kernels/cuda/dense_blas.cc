@@ -24,7 +24,7 @@ static_assert(std::is_same_v<decltype(BlasFunctions<cuComplex>::getrs_batched),
 static_assert(std::is_same_v<decltype(BlasFunctions<float>::getri_batched),
                              decltype(&::cublasSgetriBatched)>);
 
-struct Loader {
+struct BlasLoader {
   void* library;
   bool complete = true;
 
@@ -43,12 +43,12 @@ struct Loader {
   }
 };
 
-struct Owned {
+struct OwnedBlas {
   std::mutex mutex;
   cublasHandle_t handle = nullptr;
 };
-Owned& owned_by(CudaDevice& device) {
-  return per_device<Owned>(device, [](Owned& made) {
+OwnedBlas& owned_blas(CudaDevice& device) {
+  return per_device<OwnedBlas>(device, [](OwnedBlas& made) {
     check_dense_blas(dense_blas()->create(&made.handle), "starting cuBLAS");
   });
 }
@@ -61,7 +61,7 @@ const DenseBlas* dense_blas() {
     void* library = open_library("libcublas.so.13");
     if (!library) return nullptr;
     auto table = std::make_unique<DenseBlas>();
-    Loader load{library};
+    BlasLoader load{library};
     load("cublasCreate_v2", table->create);
     load("cublasSetStream_v2", table->set_stream);
     load("cublasSetWorkspace_v2", table->set_workspace);
@@ -75,11 +75,11 @@ const DenseBlas* dense_blas() {
   return loaded;
 }
 
-void open_blas(CudaDevice& device) { owned_by(device); }
+void open_blas(CudaDevice& device) { owned_blas(device); }
 
 BlasScope::BlasScope(const StreamContext& stream, void* workspace) {
   auto& device = static_cast<CudaDevice&>(*stream.device);
-  Owned& owned = owned_by(device);
+  OwnedBlas& owned = owned_blas(device);
   lock_ = std::unique_lock(owned.mutex);
   handle_ = owned.handle;
   // The workspace last: setting the stream takes it away.

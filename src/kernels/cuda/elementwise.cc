@@ -11,7 +11,7 @@ namespace tandem::cuda {
 
 namespace {
 
-bool may_fail(const FusedProgram& program) {
+bool program_may_fail(const FusedProgram& program) {
   for (const FusedInstruction& i : program.instructions) {
     if (i.kind == FusedInstruction::Kind::kElementwise &&
         (OpTable::get().at(i.op).effects & kMayFail)) {
@@ -62,7 +62,7 @@ ElementwisePlan plan_elementwise(Device* device, const std::string& op,
   };
   set(w.count(), g.n);
   set(w.flags(), static_cast<int64_t>(static_cast<CudaDevice*>(device)->flags()));
-  if (may_fail(program)) {
+  if (program_may_fail(program)) {
     p.site = std::make_shared<ErrorSite>(failure_words);
   }
   for (int d = 0; d < form.rank; ++d) {
@@ -113,7 +113,7 @@ void run_elementwise(const ElementwisePlan& p, const StreamContext& stream,
 
 namespace {
 
-ElementwisePlan prepare(const Signature& s) {
+ElementwisePlan prepare_elementwise(const Signature& s) {
   std::vector<DType> dtypes;
   std::vector<Shape> shapes;
   for (const TensorInfo& in : s.inputs) {
@@ -150,11 +150,11 @@ void register_elementwise(Kernels& kernels) {
     if (op->expression.empty() || op->variadic() || op->inputs.size() > 3) continue;
     const DTypeMask dtypes = expression_dtypes(*op);
     if (!dtypes) continue;
-    kernels.add(make_kernel<prepare, launch_op>(op->name, "cuda.elementwise." + op->name,
-                                                dtypes));
+    kernels.add(make_kernel<prepare_elementwise, launch_op>(
+        op->name, "cuda.elementwise." + op->name, dtypes));
   }
-  kernels.add(
-      make_kernel<prepare, launch_op>("AddN", "cuda.add_n", kNumbers, few_inputs));
+  kernels.add(make_kernel<prepare_elementwise, launch_op>("AddN", "cuda.add_n", kNumbers,
+                                                          few_inputs));
 }
 
 }  // namespace tandem::cuda

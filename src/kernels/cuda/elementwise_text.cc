@@ -10,7 +10,7 @@
 namespace tandem::cuda {
 namespace {
 
-std::string storage(const FusedProgram& p, int32_t value) {
+std::string storage_text(const FusedProgram& p, int32_t value) {
   return type_text(p.dtype(value));
 }
 
@@ -37,15 +37,15 @@ std::string call_text(const FusedProgram& p, const std::string& in,
 std::string body_text(const FusedProgram& p) {
   std::string text = "inline void body(int& fail";
   for (int32_t i = 0; i < p.num_inputs; ++i) {
-    text += fmt::format(", const compute_of<{}>::type v{}", storage(p, i), i);
+    text += fmt::format(", const compute_of<{}>::type v{}", storage_text(p, i), i);
   }
   for (size_t k = 0; k < p.outputs.size(); ++k) {
-    text += fmt::format(", {}& o{}", storage(p, p.outputs[k]), k);
+    text += fmt::format(", {}& o{}", storage_text(p, p.outputs[k]), k);
   }
   text += ") {\n" + instruction_lines(p);
   for (size_t k = 0; k < p.outputs.size(); ++k) {
-    text +=
-        fmt::format("  o{} = put<{}>(v{});\n", k, storage(p, p.outputs[k]), p.outputs[k]);
+    text += fmt::format("  o{} = put<{}>(v{});\n", k, storage_text(p, p.outputs[k]),
+                        p.outputs[k]);
   }
   return text + "}\n";
 }
@@ -55,12 +55,13 @@ std::string opening(const FusedProgram& p, const ElementwiseForm& form) {
   const ElementwiseWords w{p.num_inputs, static_cast<int>(p.outputs.size())};
   std::string text = fmt::format("  if (stopped(a.w[{}])) return;\n", w.guard());
   for (int32_t i = 0; i < p.num_inputs; ++i) {
-    text += fmt::format("  const {0}* p{1} = (const {0}*)a.w[{1}];\n", storage(p, i), i);
+    text +=
+        fmt::format("  const {0}* p{1} = (const {0}*)a.w[{1}];\n", storage_text(p, i), i);
     if (is_scalar(form, i)) text += fmt::format("  const auto s{0} = get(p{0}[0]);\n", i);
   }
   for (size_t k = 0; k < p.outputs.size(); ++k) {
-    text += fmt::format("  {0}* q{1} = ({0}*)a.w[{2}];\n", storage(p, p.outputs[k]), k,
-                        w.inputs + static_cast<int>(k));
+    text += fmt::format("  {0}* q{1} = ({0}*)a.w[{2}];\n", storage_text(p, p.outputs[k]),
+                        k, w.inputs + static_cast<int>(k));
   }
   return text + fmt::format("  const I n = (I)a.w[{}];\n  int fail = 0;\n", w.count());
 }
@@ -114,7 +115,7 @@ std::string vector_loads(const FusedProgram& p, const ElementwiseForm& form, int
     text += fmt::format(
         "    vec<{0}, {1}> x{2}{3};\n    {5}x{2}{3} = ((const vec<{0}, "
         "{1}>*)p{2})[{4}];\n",
-        storage(p, i), lanes, i, name, place, there);
+        storage_text(p, i), lanes, i, name, place, there);
   }
   return text;
 }
@@ -122,13 +123,14 @@ std::string vector_results(const FusedProgram& p, const ElementwiseForm& form, i
                            const char* name, const char* place) {
   std::string text;
   for (size_t k = 0; k < p.outputs.size(); ++k) {
-    text += fmt::format("    vec<{}, {}> y{};\n", storage(p, p.outputs[k]), lanes, k);
+    text +=
+        fmt::format("    vec<{}, {}> y{};\n", storage_text(p, p.outputs[k]), lanes, k);
   }
   text += fmt::format("#pragma unroll\n    for (int e = 0; e < {}; ++e) ", lanes);
   text += call_text(p, fmt::format("x{{0}}{}.v[e]", name), "y{0}.v[e]", form) + "\n";
   for (size_t k = 0; k < p.outputs.size(); ++k) {
-    text += fmt::format("    ((vec<{}, {}>*)q{})[{}] = y{};\n", storage(p, p.outputs[k]),
-                        lanes, k, place, k);
+    text += fmt::format("    ((vec<{}, {}>*)q{})[{}] = y{};\n",
+                        storage_text(p, p.outputs[k]), lanes, k, place, k);
   }
   return text;
 }

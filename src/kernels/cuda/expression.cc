@@ -34,7 +34,7 @@ const char* form_of(const std::string& op) {
   return nullptr;
 }
 
-bool may_fail(const std::string& function) {
+bool function_may_fail(const std::string& function) {
   return function == "floordiv" || function == "floormod" || function == "truncatediv" ||
          function == "truncatemod" || function == "pow";
 }
@@ -48,6 +48,11 @@ std::string attribute_text(AttrsRef attrs, const std::string& name) {
   const auto values = nlohmann::json::parse(attrs.type->to_json(attrs.data));
   const auto& value = values.at(name);
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
+  if (value.is_string()) {  // no number of JSON (op/attrs.cc)
+    const auto text = value.get<std::string>();
+    if (text == "nan") return "C(kNotANumber)";
+    return text == "inf" ? "C(kInfinity)" : "C(-kInfinity)";
+  }
   return fmt::format("C({:.17g})", value.get<double>());
 }
 
@@ -76,7 +81,8 @@ class Translator {
           // A function that may fail gets `fail` behind its arguments.
           const size_t close = matching(text, end);
           const std::string arguments = translate(text.substr(end + 1, close - end - 1));
-          out += "f_" + word + "(" + arguments + (may_fail(word) ? ", fail)" : ")");
+          out +=
+              "f_" + word + "(" + arguments + (function_may_fail(word) ? ", fail)" : ")");
           i = close + 1;
         } else {
           out += operand(word);

@@ -16,16 +16,16 @@ std::string fourier_text(bool wide) {
 
 namespace {
 
-enum class Kind { kComplex, kFromReal, kToReal };
+enum class FourierKind { kComplex, kFromReal, kToReal };
 
 /// The layout is known to device/fourier.cuh.
-struct Sizes {
+struct FourierSizes {
   int64_t outer = 1, in[3] = {1, 1, 1}, full[3] = {1, 1, 1};
 };
 struct FourierPlan {
   std::shared_ptr<const FftPlan> plan;  // null where there is nothing to transform
   Function around;                      // fills up, or divides
-  Sizes sizes;
+  FourierSizes sizes;
   bool fills = false;  // the input is not of the transform's size
   size_t complex = 0;  // bytes of a complex number
   int64_t n = 0;       // elements of the whole array, all of them complex or real
@@ -34,20 +34,20 @@ struct FourierPlan {
   size_t workspace_bytes = 0;
 };
 
-cufftType type_of(Kind kind, bool wide) {
+cufftType fft_type(FourierKind kind, bool wide) {
   switch (kind) {
-    case Kind::kFromReal:
+    case FourierKind::kFromReal:
       return wide ? CUFFT_D2Z : CUFFT_R2C;
-    case Kind::kToReal:
+    case FourierKind::kToReal:
       return wide ? CUFFT_Z2D : CUFFT_C2R;
-    case Kind::kComplex:
+    case FourierKind::kComplex:
       break;
   }
   return wide ? CUFFT_Z2Z : CUFFT_C2C;
 }
 
-template <Kind kKind, int kDims, bool kInverse>
-FourierPlan prepare(const Signature& s) {
+template <FourierKind kKind, int kDims, bool kInverse>
+FourierPlan prepare_fourier(const Signature& s) {
   const Shape& in = s.in(0).shape;
   const int rank = in.rank();
   FourierPlan p;
@@ -57,7 +57,7 @@ FourierPlan prepare(const Signature& s) {
   for (int i = 0; i < kDims; ++i) {
     const int64_t given = in[rank - kDims + i];
     const int64_t n =
-        kKind == Kind::kComplex ? given : s.in(1).value[static_cast<size_t>(i)];
+        kKind == FourierKind::kComplex ? given : s.in(1).value[static_cast<size_t>(i)];
     p.sizes.in[3 - kDims + i] = given;
     p.sizes.full[3 - kDims + i] = n;
     p.fills |= given != n;
@@ -71,13 +71,14 @@ FourierPlan prepare(const Signature& s) {
   p.complex = wide ? 16 : 8;
   if (kInverse) p.scale = 1 / static_cast<double>(count);
   gpu_of(s).activate();
-  p.plan = std::make_shared<const FftPlan>(type_of(kKind, wide), sizes);
+  p.plan = std::make_shared<const FftPlan>(fft_type(kKind, wide), sizes);
   p.around = find_function(s.device, s.op->name, fourier_text(wide),
-                           kKind == Kind::kFromReal ? "fill_up"
-                           : kKind == Kind::kToReal ? "half_spectrum"
-                                                    : "divide");
-  if (kKind == Kind::kFromReal) p.work_at = static_cast<size_t>(p.n) * p.complex / 2;
-  if (kKind == Kind::kToReal) {
+                           kKind == FourierKind::kFromReal ? "fill_up"
+                           : kKind == FourierKind::kToReal ? "half_spectrum"
+                                                           : "divide");
+  if (kKind == FourierKind::kFromReal)
+    p.work_at = static_cast<size_t>(p.n) * p.complex / 2;
+  if (kKind == FourierKind::kToReal) {
     p.work_at = static_cast<size_t>(p.n / p.sizes.full[2] * (p.sizes.full[2] / 2 + 1)) *
                 p.complex;
   }
@@ -128,17 +129,15 @@ void add_transforms(Kernels& kernels, const std::string& dims) {
     kernel.id = "cuda." + op;
     kernels.add(std::move(kernel));
   };
-  add("FFT" + dims,
-      make_kernel<prepare<Kind::kComplex, kDims, false>, launch_complex<false>>(
+  add("FFT" + dims, make_kernel<prepare_fourier<FourierKind::kComplex, kDims, false>,
+                                launch_complex<false>>("", "", kComplexes, has_library));
+  add("IFFT" + dims, make_kernel<prepare_fourier<FourierKind::kComplex, kDims, true>,
+                                 launch_complex<true>>("", "", kComplexes, has_library));
+  add("RFFT" + dims, make_kernel<prepare_fourier<FourierKind::kFromReal, kDims, false>,
+                                 launch_from_real>("", "", kReal, has_library));
+  add("IRFFT" + dims,
+      make_kernel<prepare_fourier<FourierKind::kToReal, kDims, true>, launch_to_real>(
           "", "", kComplexes, has_library));
-  add("IFFT" + dims,
-      make_kernel<prepare<Kind::kComplex, kDims, true>, launch_complex<true>>(
-          "", "", kComplexes, has_library));
-  add("RFFT" + dims,
-      make_kernel<prepare<Kind::kFromReal, kDims, false>, launch_from_real>("", "", kReal,
-                                                                            has_library));
-  add("IRFFT" + dims, make_kernel<prepare<Kind::kToReal, kDims, true>, launch_to_real>(
-                          "", "", kComplexes, has_library));
 }
 
 }  // namespace

@@ -7,8 +7,6 @@
 
 namespace tandem::cuda {
 
-using Kind = FusedInstruction::Kind;
-
 std::string FusedWriter::starts(const std::vector<int32_t>& reductions) const {
   std::string text;
   for (int32_t v : reductions) {
@@ -161,7 +159,8 @@ std::string FusedWriter::finish_columns(const std::vector<int32_t>& reductions) 
 }
 
 std::string FusedWriter::all_kernel(const std::vector<int32_t>& reductions) const {
-  const bool writes = one_pass(p_, form_) && values_of(p_, Kind::kColumnReduce).empty();
+  const bool writes =
+      one_pass(p_, form_) && values_of(p_, FusedKind::kColumnReduce).empty();
   std::string text =
       "extern \"C\" __global__ void __launch_bounds__(256) all(const Args a) {\n" +
       pointers();

@@ -8,8 +8,6 @@ namespace tandem::cuda {
 
 namespace {
 
-using Kind = FusedInstruction::Kind;
-
 /// The last `axes` dimensions of a shape that broadcasts to one of `rank`, or those
 /// before.
 Shape trailing(const Shape& shape, int axes) {
@@ -35,8 +33,9 @@ namespace {
 /// block_space (device/fused.cuh).
 int wide_columns(const FusedProgram& p, const FusedForm& form, int64_t columns,
                  std::span<const Shape> trailing_shapes) {
-  const auto sums = values_of(p, Kind::kColumnReduce);
-  if (sums.empty() || !values_of(p, Kind::kAllReduce).empty() || !one_pass(p, form)) {
+  const auto sums = values_of(p, FusedKind::kColumnReduce);
+  if (sums.empty() || !values_of(p, FusedKind::kAllReduce).empty() ||
+      !one_pass(p, form)) {
     return 0;
   }
   size_t widest = 1, sum = 1;
@@ -120,9 +119,9 @@ FusedPlan layout_fused(Device* device, const FusedProgram& program,
   for (int d = 0; d < form.trail; ++d) {
     set(w.trail_dims() + d, columns.dims[static_cast<size_t>(d)]);
   }
-  const auto row_values = values_of(program, Kind::kRowReduce);
-  const auto column_values = values_of(program, Kind::kColumnReduce);
-  const auto all_values = values_of(program, Kind::kAllReduce);
+  const auto row_values = values_of(program, FusedKind::kRowReduce);
+  const auto column_values = values_of(program, FusedKind::kColumnReduce);
+  const auto all_values = values_of(program, FusedKind::kAllReduce);
   form.wide = wide_columns(program, form, p.column_count, trail_shapes);
   // Short rows: several of them to a warp. Groups of one launch have one form.
   while (groups == 1 && form.across > 4 &&
@@ -150,9 +149,9 @@ FusedPlan layout_fused(Device* device, const FusedProgram& program,
 
 /// The kernels that the plan needs.
 void find_functions(Device* device, const FusedProgram& program, FusedPlan& p) {
-  const auto row_values = values_of(program, Kind::kRowReduce);
-  const auto column_values = values_of(program, Kind::kColumnReduce);
-  const auto all_values = values_of(program, Kind::kAllReduce);
+  const auto row_values = values_of(program, FusedKind::kRowReduce);
+  const auto column_values = values_of(program, FusedKind::kColumnReduce);
+  const auto all_values = values_of(program, FusedKind::kAllReduce);
   const bool later = !column_values.empty() || !all_values.empty();
   const std::string source = fused_text(program, p.form);
   const auto find = [&](const char* entry) {

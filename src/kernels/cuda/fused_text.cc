@@ -11,9 +11,7 @@
 
 namespace tandem::cuda {
 
-using Kind = FusedInstruction::Kind;
-
-std::vector<int32_t> values_of(const FusedProgram& p, Kind kind) {
+std::vector<int32_t> values_of(const FusedProgram& p, FusedKind kind) {
   std::vector<int32_t> values;
   for (size_t k = 0; k < p.instructions.size(); ++k) {
     if (p.instructions[k].kind == kind) {
@@ -24,7 +22,7 @@ std::vector<int32_t> values_of(const FusedProgram& p, Kind kind) {
 }
 
 bool is_elementwise(const FusedProgram& p) {
-  return values_of(p, Kind::kElementwise).size() == p.instructions.size();
+  return values_of(p, FusedKind::kElementwise).size() == p.instructions.size();
 }
 
 std::vector<FusedValueForm> value_forms(const FusedProgram& p, const FusedForm& form) {
@@ -34,7 +32,7 @@ std::vector<FusedValueForm> value_forms(const FusedProgram& p, const FusedForm& 
                                                            : FusedValueForm::kFull);
   }
   for (const FusedInstruction& instruction : p.instructions) {
-    bool row = instruction.kind != Kind::kElementwise;
+    bool row = instruction.kind != FusedKind::kElementwise;
     if (!row) {
       row = std::all_of(instruction.arguments.begin(), instruction.arguments.end(),
                         [&](int32_t a) {
@@ -47,9 +45,9 @@ std::vector<FusedValueForm> value_forms(const FusedProgram& p, const FusedForm& 
 }
 
 bool one_pass(const FusedProgram& p, const FusedForm& form) {
-  const auto columns = values_of(p, Kind::kColumnReduce);
-  const auto all = values_of(p, Kind::kAllReduce);
-  if (!values_of(p, Kind::kRowReduce).empty() || (columns.empty() && all.empty())) {
+  const auto columns = values_of(p, FusedKind::kColumnReduce);
+  const auto all = values_of(p, FusedKind::kAllReduce);
+  if (!values_of(p, FusedKind::kRowReduce).empty() || (columns.empty() && all.empty())) {
     return false;
   }
   for (size_t k = 0; k < p.outputs.size(); ++k) {
@@ -106,7 +104,7 @@ std::vector<bool> FusedWriter::needed(const std::vector<int32_t>& targets) const
   std::vector<bool> need(static_cast<size_t>(p_.num_values()), false);
   for (int32_t t : targets) need[static_cast<size_t>(t)] = true;
   for (int32_t v = p_.num_values() - 1; v >= p_.num_inputs; --v) {
-    if (!need[static_cast<size_t>(v)] || instruction(v).kind != Kind::kElementwise) {
+    if (!need[static_cast<size_t>(v)] || instruction(v).kind != FusedKind::kElementwise) {
       continue;
     }
     for (int32_t a : instruction(v).arguments) need[static_cast<size_t>(a)] = true;
@@ -160,9 +158,9 @@ std::string FusedWriter::row_scope(const std::vector<bool>& need,
   }
   for (int32_t v = p_.num_inputs; v < p_.num_values(); ++v) {
     if (!row(v) || !need[static_cast<size_t>(v)]) continue;
-    if (instruction(v).kind == Kind::kRowReduce) {
+    if (instruction(v).kind == FusedKind::kRowReduce) {
       text += reduce(v);
-    } else if (instruction(v).kind == Kind::kElementwise) {
+    } else if (instruction(v).kind == FusedKind::kElementwise) {
       text += line(v);
     }
   }
@@ -198,19 +196,19 @@ std::string FusedWriter::report() const {
 }
 
 std::string FusedWriter::rows_kernel() const {
-  std::vector<int32_t> wanted = values_of(p_, Kind::kRowReduce);
+  std::vector<int32_t> wanted = values_of(p_, FusedKind::kRowReduce);
   std::vector<int32_t> full;
   for (size_t k = 0; k < p_.outputs.size(); ++k) {
     const int32_t v = p_.outputs[k];
-    if (v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
-                               instruction(v).kind == Kind::kAllReduce)) {
+    if (v >= p_.num_inputs && (instruction(v).kind == FusedKind::kColumnReduce ||
+                               instruction(v).kind == FusedKind::kAllReduce)) {
       continue;
     }
     wanted.push_back(v);
     if (form_.full_output[k]) full.push_back(v);
   }
   // Reductions need their arguments' values at the row's scope too.
-  for (int32_t v : values_of(p_, Kind::kRowReduce)) {
+  for (int32_t v : values_of(p_, FusedKind::kRowReduce)) {
     wanted.push_back(instruction(v).arguments[0]);
   }
   const std::vector<bool> need = needed(wanted);
@@ -244,12 +242,12 @@ std::string FusedWriter::row_reduction(int32_t v) const {
 }
 
 std::string FusedWriter::kept_row_values() const {
-  if (values_of(p_, Kind::kColumnReduce).empty() &&
-      values_of(p_, Kind::kAllReduce).empty()) {
+  if (values_of(p_, FusedKind::kColumnReduce).empty() &&
+      values_of(p_, FusedKind::kAllReduce).empty()) {
     return {};
   }
   std::string text;
-  const auto values = values_of(p_, Kind::kRowReduce);
+  const auto values = values_of(p_, FusedKind::kRowReduce);
   for (size_t k = 0; k < values.size(); ++k) {
     text += fmt::format(
         "    if (threadIdx.x == 0) *({}*)(a.w[{}] + ({} * rows + r) * 16) = v{};\n",
@@ -262,8 +260,8 @@ std::string FusedWriter::stores(bool full) const {
   std::string text;
   for (size_t k = 0; k < p_.outputs.size(); ++k) {
     const int32_t v = p_.outputs[k];
-    if (v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
-                               instruction(v).kind == Kind::kAllReduce)) {
+    if (v >= p_.num_inputs && (instruction(v).kind == FusedKind::kColumnReduce ||
+                               instruction(v).kind == FusedKind::kAllReduce)) {
       continue;
     }
     if (form_.full_output[k] != full) continue;
@@ -283,7 +281,7 @@ std::string FusedWriter::element(const std::vector<int32_t>& reductions,
     }
   }
   const std::vector<bool> need = needed(arguments);
-  const auto kept = values_of(p_, Kind::kRowReduce);
+  const auto kept = values_of(p_, FusedKind::kRowReduce);
   std::string text = "      lead_at(a, r, at);\n";
   text += row_scope(need, [&](int32_t v) {
     const auto k = std::find(kept.begin(), kept.end(), v) - kept.begin();
@@ -300,8 +298,8 @@ std::string FusedWriter::element(const std::vector<int32_t>& reductions,
 }
 
 bool FusedWriter::reduced(int32_t v) const {
-  return v >= p_.num_inputs && (instruction(v).kind == Kind::kColumnReduce ||
-                                instruction(v).kind == Kind::kAllReduce);
+  return v >= p_.num_inputs && (instruction(v).kind == FusedKind::kColumnReduce ||
+                                instruction(v).kind == FusedKind::kAllReduce);
 }
 
 std::string FusedWriter::text() const {
@@ -312,8 +310,8 @@ std::string FusedWriter::text() const {
   text += offset_function("lead_at", w_.lead, w_.lead_dims(), true);
   text += offset_function("trail_at", w_.trail, w_.trail_dims(), false);
   text += rows_kernel();
-  const auto columns = values_of(p_, Kind::kColumnReduce);
-  const auto all = values_of(p_, Kind::kAllReduce);
+  const auto columns = values_of(p_, FusedKind::kColumnReduce);
+  const auto all = values_of(p_, FusedKind::kAllReduce);
   if (!columns.empty()) text += columns_kernel(columns) + finish_columns(columns);
   if (form_.wide) text += wide_columns_kernel(columns);
   if (!all.empty()) text += all_kernel(all) + finish_all(all);

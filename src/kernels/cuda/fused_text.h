@@ -13,6 +13,8 @@
 
 namespace tandem::cuda {
 
+using FusedKind = FusedInstruction::Kind;
+
 enum class FusedValueForm : uint8_t { kFull, kRow };
 
 /// What the text depends on besides the program.

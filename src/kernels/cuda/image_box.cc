@@ -28,8 +28,8 @@ struct CropPlan {
   std::shared_ptr<ErrorSite> site;
 };
 
-CropPlan plan_of(const Signature& s, const Shape& image, const Shape& crops, DType dtype,
-                 const char* entry) {
+CropPlan plan_crop(const Signature& s, const Shape& image, const Shape& crops,
+                   DType dtype, const char* entry) {
   CropPlan p;
   p.args = {.batch = image[0],
             .h = image[1],
@@ -56,7 +56,7 @@ void set_method(const Signature& s, CropPlan& p) {
 }
 
 CropPlan prepare_crop(const Signature& s) {
-  CropPlan p = plan_of(s, s.in(0).shape, s.out().shape, s.in(0).dtype, "crop");
+  CropPlan p = plan_crop(s, s.in(0).shape, s.out().shape, s.in(0).dtype, "crop");
   set_method(s, p);
   return p;
 }
@@ -67,8 +67,8 @@ void launch_crop(const CropPlan& p, const LaunchArgs& a) {
 }
 
 CropPlan prepare_grad_image(const Signature& s) {
-  CropPlan p = plan_of(s, s.out().shape, s.in(0).shape, DType::kFloat32,
-                       s.deterministic ? "crop_grad_image_ordered" : "crop_grad_image");
+  CropPlan p = plan_crop(s, s.out().shape, s.in(0).shape, DType::kFloat32,
+                         s.deterministic ? "crop_grad_image_ordered" : "crop_grad_image");
   p.ordered = s.deterministic;
   set_method(s, p);
   return p;
@@ -84,7 +84,7 @@ void launch_grad_image(const CropPlan& p, const LaunchArgs& a) {
 }
 
 CropPlan prepare_grad_boxes(const Signature& s) {
-  return plan_of(s, s.in(1).shape, s.in(0).shape, DType::kFloat32, "crop_grad_boxes");
+  return plan_crop(s, s.in(1).shape, s.in(0).shape, DType::kFloat32, "crop_grad_boxes");
 }
 void launch_grad_boxes(const CropPlan& p, const LaunchArgs& a) {
   if (p.args.boxes == 0) return;

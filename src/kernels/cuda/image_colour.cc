@@ -11,7 +11,7 @@ struct ColourPlan {
   Function function;
   int64_t pixels = 0;
 };
-ColourPlan plan_of(const Signature& s, const char* entry) {
+ColourPlan plan_colour(const Signature& s, const char* entry) {
   ColourPlan p;
   p.pixels = s.in(0).shape.num_elements() / 3;
   p.function =
@@ -19,10 +19,12 @@ ColourPlan plan_of(const Signature& s, const char* entry) {
                     image_text(type_text(s.in(0).dtype), "image_colour.cuh"), entry);
   return p;
 }
-ColourPlan prepare_to_hsv(const Signature& s) { return plan_of(s, "rgb_to_hsv"); }
-ColourPlan prepare_to_rgb(const Signature& s) { return plan_of(s, "hsv_to_rgb"); }
-ColourPlan prepare_hue(const Signature& s) { return plan_of(s, "adjust_hue"); }
-ColourPlan prepare_grad(const Signature& s) { return plan_of(s, "rgb_to_hsv_grad"); }
+ColourPlan prepare_to_hsv(const Signature& s) { return plan_colour(s, "rgb_to_hsv"); }
+ColourPlan prepare_to_rgb(const Signature& s) { return plan_colour(s, "hsv_to_rgb"); }
+ColourPlan prepare_hue(const Signature& s) { return plan_colour(s, "adjust_hue"); }
+ColourPlan prepare_colour_grad(const Signature& s) {
+  return plan_colour(s, "rgb_to_hsv_grad");
+}
 
 void launch_one(const ColourPlan& p, const LaunchArgs& a) {
   if (p.pixels == 0) return;
@@ -44,8 +46,8 @@ void register_image_colour(Kernels& kernels) {
       make_kernel<prepare_to_rgb, launch_one>("HSVToRGB", "cuda.colour.to_rgb", kFloats));
   kernels.add(make_kernel<prepare_hue, launch_two>(
       "AdjustHue", "cuda.colour.hue", mask(DType::kFloat16, DType::kFloat32)));
-  kernels.add(make_kernel<prepare_grad, launch_two>("RGBToHSVGrad",
-                                                    "cuda.colour.to_hsv_grad", kFloats));
+  kernels.add(make_kernel<prepare_colour_grad, launch_two>(
+      "RGBToHSVGrad", "cuda.colour.to_hsv_grad", kFloats));
 }
 
 }  // namespace tandem::cuda

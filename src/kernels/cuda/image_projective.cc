@@ -29,7 +29,7 @@ Fill fill_of(const std::string& mode) {
                              : kConstant;
 }
 
-ProjectivePlan prepare(const Signature& s) {
+ProjectivePlan prepare_projective(const Signature& s) {
   const auto& attrs = s.attrs.as<nn::ProjectiveAttrs>();
   const Shape &in = s.in(0).shape, &out = s.out().shape;
   ProjectivePlan p;
@@ -57,7 +57,7 @@ void launch_projective(const ProjectivePlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_image_projective(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_projective>(
+  kernels.add(make_kernel<prepare_projective, launch_projective>(
       "ImageProjectiveTransformV3", "cuda.projective",
       kFloats | mask(DType::kUInt8, DType::kInt32, DType::kInt64)));
 }

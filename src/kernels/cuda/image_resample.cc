@@ -22,7 +22,7 @@ struct Axis {
   int64_t *first = nullptr, *end = nullptr;
   float scale = 1, translation = 0;
 };
-enum Kind : int32_t {
+enum ResampleKind : int32_t {
   kLanczos1,
   kLanczos3,
   kLanczos5,
@@ -50,7 +50,7 @@ struct ResamplePlan {
 };
 
 struct Filter {
-  Kind kind;
+  ResampleKind kind;
   float radius;
 };
 Filter filter_of(const std::string& name) {
@@ -89,7 +89,7 @@ void set_filter(const Signature& s, ResamplePlan& p) {
     axis->most = most_of(*axis, 2 * filter.radius * wide);
   }
 }
-void set_resize(const Signature& s, Kind kind, ResamplePlan& p) {
+void set_resize(const Signature& s, ResampleKind kind, ResamplePlan& p) {
   const auto& attrs = s.attrs.as<nn::ResizeAttrs>();
   p.sampling = {
       .kind = kind, .antialias = 0, .half_pixels = attrs.half_pixel_centers, .radius = 0};
@@ -101,9 +101,9 @@ void set_resize(const Signature& s, Kind kind, ResamplePlan& p) {
   }
 }
 
-template <Kind kKind>
-ResamplePlan plan_of(const Signature& s, const Shape& image, const Shape& result,
-                     bool grad) {
+template <ResampleKind kKind>
+ResamplePlan plan_resample(const Signature& s, const Shape& image, const Shape& result,
+                           bool grad) {
   ResamplePlan p;
   p.grad = grad;
   p.batch = image[0];
@@ -140,13 +140,13 @@ ResamplePlan plan_of(const Signature& s, const Shape& image, const Shape& result
   }
   return p;
 }
-template <Kind kKind>
+template <ResampleKind kKind>
 ResamplePlan prepare_forward(const Signature& s) {
-  return plan_of<kKind>(s, s.in(0).shape, s.out().shape, false);
+  return plan_resample<kKind>(s, s.in(0).shape, s.out().shape, false);
 }
-template <Kind kKind>
-ResamplePlan prepare_grad(const Signature& s) {
-  return plan_of<kKind>(s, s.out().shape, s.in(0).shape, true);
+template <ResampleKind kKind>
+ResamplePlan prepare_resample_grad(const Signature& s) {
+  return plan_resample<kKind>(s, s.out().shape, s.in(0).shape, true);
 }
 
 void launch_resample(const ResamplePlan& p, const LaunchArgs& a) {
@@ -192,11 +192,11 @@ void register_image_resample(Kernels& kernels) {
   constexpr DTypeMask kPixels = kReals & ~mask(DType::kUInt32, DType::kUInt64);
   kernels.add(make_kernel<prepare_forward<kLanczos1>, launch_resample>(
       "ScaleAndTranslate", "cuda.scale_and_translate", kPixels));
-  kernels.add(make_kernel<prepare_grad<kLanczos1>, launch_resample>(
+  kernels.add(make_kernel<prepare_resample_grad<kLanczos1>, launch_resample>(
       "ScaleAndTranslateGrad", "cuda.scale_and_translate_grad"));
   kernels.add(make_kernel<prepare_forward<kBicubic>, launch_resample>(
       "ResizeBicubic", "cuda.resize.bicubic", kPixels));
-  kernels.add(make_kernel<prepare_grad<kBicubic>, launch_resample>(
+  kernels.add(make_kernel<prepare_resample_grad<kBicubic>, launch_resample>(
       "ResizeBicubicGrad", "cuda.resize.bicubic_grad"));
   kernels.add(make_kernel<prepare_forward<kArea>, launch_resample>(
       "ResizeArea", "cuda.resize.area", kPixels));

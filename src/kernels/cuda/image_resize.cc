@@ -29,8 +29,8 @@ struct ResizePlan {
 };
 
 // From the shapes of the image and of the resized one, whichever of them is the input.
-ResizePlan plan_of(const Signature& s, const Shape& image, const Shape& result,
-                   const char* type, const char* entry) {
+ResizePlan plan_resize(const Signature& s, const Shape& image, const Shape& result,
+                       const char* type, const char* entry) {
   const auto& attrs = s.attrs.as<nn::ResizeAttrs>();
   ResizePlan p;
   p.args.batch = image[0];
@@ -51,19 +51,20 @@ ResizePlan plan_of(const Signature& s, const Shape& image, const Shape& result,
   return p;
 }
 ResizePlan prepare_bilinear(const Signature& s) {
-  return plan_of(s, s.in(0).shape, s.out().shape, type_text(s.in(0).dtype), "bilinear");
+  return plan_resize(s, s.in(0).shape, s.out().shape, type_text(s.in(0).dtype),
+                     "bilinear");
 }
 ResizePlan prepare_bilinear_grad(const Signature& s) {
-  return plan_of(s, s.out().shape, s.in(0).shape, type_text(s.out().dtype),
-                 "bilinear_grad");
+  return plan_resize(s, s.out().shape, s.in(0).shape, type_text(s.out().dtype),
+                     "bilinear_grad");
 }
 ResizePlan prepare_nearest(const Signature& s) {
-  return plan_of(s, s.in(0).shape, s.out().shape, bits_text(dtype_size(s.in(0).dtype)),
-                 "nearest");
+  return plan_resize(s, s.in(0).shape, s.out().shape,
+                     bits_text(dtype_size(s.in(0).dtype)), "nearest");
 }
 ResizePlan prepare_nearest_grad(const Signature& s) {
-  return plan_of(s, s.out().shape, s.in(0).shape, type_text(s.out().dtype),
-                 "nearest_grad");
+  return plan_resize(s, s.out().shape, s.in(0).shape, type_text(s.out().dtype),
+                     "nearest_grad");
 }
 void launch_resize(const ResizePlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;

@@ -37,7 +37,7 @@ struct SuppressionPlan {
 };
 
 template <bool kMatrix>
-SuppressionPlan prepare(const Signature& s) {
+SuppressionPlan prepare_suppression(const Signature& s) {
   SuppressionPlan p;
   p.n = s.in(1).shape[0];
   p.matrix = kMatrix;
@@ -85,9 +85,9 @@ void launch_suppression(const SuppressionPlan& p, const LaunchArgs& a,
 }  // namespace
 
 void register_image_suppress(Kernels& kernels) {
-  kernels.add(make_kernel<prepare<false>, launch_suppression>("NonMaxSuppressionV5",
-                                                              "cuda.suppress.boxes"));
-  kernels.add(make_kernel<prepare<true>, launch_suppression>(
+  kernels.add(make_kernel<prepare_suppression<false>, launch_suppression>(
+      "NonMaxSuppressionV5", "cuda.suppress.boxes"));
+  kernels.add(make_kernel<prepare_suppression<true>, launch_suppression>(
       "NonMaxSuppressionWithOverlaps", "cuda.suppress.overlaps"));
 }
 

@@ -18,7 +18,7 @@ std::string int_product_text(DType dtype) {
 namespace {
 
 constexpr int kMaxBatchDims = 12;
-constexpr int64_t kSide = 64;
+constexpr int64_t kTileSide = 64;
 static_assert(kMaxBatchDims >= kMaxRank - 2);
 
 /// The layout is known to device/int_product.cuh.
@@ -35,7 +35,7 @@ struct ProductPlan {
   int64_t tiles = 0;
 };
 
-ProductPlan prepare(const Signature& s) {
+ProductPlan prepare_int_product(const Signature& s) {
   const MatMulGeometry g = matmul_geometry(s, s.attrs.as<MatMulAttrs>());
   ProductPlan p;
   Product& x = p.args;
@@ -54,12 +54,13 @@ ProductPlan prepare(const Signature& s) {
     if (d.in_a) x.a_moves[x.dims] = std::exchange(a_move, a_move * d.size);
     if (d.in_b) x.b_moves[x.dims] = std::exchange(b_move, b_move * d.size);
   }
-  p.tiles = (g.m + kSide - 1) / kSide * ((g.n + kSide - 1) / kSide) * g.batch;
+  p.tiles =
+      (g.m + kTileSide - 1) / kTileSide * ((g.n + kTileSide - 1) / kTileSide) * g.batch;
   p.function =
       find_function(s.device, s.op->name, int_product_text(s.out().dtype), "int_product");
   return p;
 }
-void launch_product(const ProductPlan& p, const LaunchArgs& a) {
+void launch_int_product(const ProductPlan& p, const LaunchArgs& a) {
   if (p.tiles == 0) return;
   const Grid grid{.x = static_cast<unsigned>(std::min<int64_t>(p.tiles, 1 << 30)),
                   .threads = 256};
@@ -69,8 +70,8 @@ void launch_product(const ProductPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_int_product(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_product>("MatMul", "cuda.matmul.integer",
-                                                   mask(DType::kInt32, DType::kInt64)));
+  kernels.add(make_kernel<prepare_int_product, launch_int_product>(
+      "MatMul", "cuda.matmul.integer", mask(DType::kInt32, DType::kInt64)));
 }
 
 }  // namespace tandem::cuda

@@ -48,7 +48,7 @@ int64_t each(DType dtype, bool gradient) {
   return gradient || dtype == DType::kFloat64 ? 16 : 32;
 }
 
-LayerNormPlan plan(const Signature& s, const Shape& x, bool gradient) {
+LayerNormPlan plan_layer_norm(const Signature& s, const Shape& x, bool gradient) {
   const auto& attrs = s.attrs.as<nn::LayerNormAttrs>();
   const int kept = x.rank() - static_cast<int>(attrs.axis.size());
   const DType dtype = s.out().dtype;
@@ -93,10 +93,14 @@ LayerNormPlan plan(const Signature& s, const Shape& x, bool gradient) {
   }
   return p;
 }
-LayerNormPlan prepare(const Signature& s) { return plan(s, s.in(0).shape, false); }
-LayerNormPlan prepare_grad(const Signature& s) { return plan(s, s.in(1).shape, true); }
+LayerNormPlan prepare_layer_norm(const Signature& s) {
+  return plan_layer_norm(s, s.in(0).shape, false);
+}
+LayerNormPlan prepare_layer_norm_grad(const Signature& s) {
+  return plan_layer_norm(s, s.in(1).shape, true);
+}
 
-void launch_norm(const LayerNormPlan& p, const LaunchArgs& a) {
+void launch_layer_norm(const LayerNormPlan& p, const LaunchArgs& a) {
   if (p.rows == 0 || p.n == 0) return;
   const void* gamma = p.gamma ? a.inputs[1] : nullptr;
   const void* beta = p.beta ? a.inputs[2] : nullptr;
@@ -109,7 +113,7 @@ void launch_norm(const LayerNormPlan& p, const LaunchArgs& a) {
          p.epsilon);
 }
 
-void launch_grad(const LayerNormPlan& p, const LaunchArgs& a) {
+void launch_layer_norm_grad(const LayerNormPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   const void* gamma = p.gamma ? a.inputs[2] : nullptr;
   const auto tiles = static_cast<unsigned>(up(p.n, 32));
@@ -138,9 +142,10 @@ void launch_grad(const LayerNormPlan& p, const LaunchArgs& a) {
 }  // namespace
 
 void register_layer_norm(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_norm>("LayerNorm", "cuda.layer_norm", kFloats));
-  kernels.add(make_kernel<prepare_grad, launch_grad>("LayerNormGrad",
-                                                     "cuda.layer_norm_grad", kFloats));
+  kernels.add(make_kernel<prepare_layer_norm, launch_layer_norm>(
+      "LayerNorm", "cuda.layer_norm", kFloats));
+  kernels.add(make_kernel<prepare_layer_norm_grad, launch_layer_norm_grad>(
+      "LayerNormGrad", "cuda.layer_norm_grad", kFloats));
 }
 
 }  // namespace tandem::cuda

@@ -12,12 +12,12 @@ std::string small_cholesky_text(DType dtype) {
 namespace {
 
 /// The library's batched form is made for small matrices.
-constexpr int64_t kLargestInBatch = 512;
+constexpr int64_t kLargestInCholeskyBatch = 512;
 
 int64_t row_elements(int64_t n) { return n | 1; }
 
 /// A matrix fits into the shared memory that every block has.
-bool small(const Signature& s) {
+bool is_small_cholesky(const Signature& s) {
   constexpr int64_t kSharedBytes = 48 << 10;
   const int64_t n = s.in(0).shape.dim(-1);
   return n <= 256 &&
@@ -25,13 +25,13 @@ bool small(const Signature& s) {
              kSharedBytes;
 }
 
-struct SmallPlan {
+struct SmallCholeskyPlan {
   Matrices m;
   Function function;
   Grid grid;
 };
-SmallPlan prepare_small(const Signature& s) {
-  SmallPlan p;
+SmallCholeskyPlan prepare_small_cholesky(const Signature& s) {
+  SmallCholeskyPlan p;
   p.m = matrices_of(s.in(0).shape);
   if (p.m.total() == 0) return p;
   const int64_t n = p.m.rows;
@@ -45,7 +45,7 @@ SmallPlan prepare_small(const Signature& s) {
       std::min(p.m.batch, kWaves * int64_t{p.function.multiprocessors}));
   return p;
 }
-void launch_small(const SmallPlan& p, const LaunchArgs& a) {
+void launch_small_cholesky(const SmallCholeskyPlan& p, const LaunchArgs& a) {
   if (p.m.total() == 0) return;
   launch(p.function, *a.stream, p.grid, a.inputs[0], a.outputs[0], p.m.batch,
          static_cast<int32_t>(p.m.rows));
@@ -67,7 +67,7 @@ struct Cholesky {
     Plan p;
     p.m = matrices_of(s.in(0).shape);
     if (p.m.total() == 0) return p;
-    p.batched = p.m.batch > 1 && p.m.rows <= kLargestInBatch;
+    p.batched = p.m.batch > 1 && p.m.rows <= kLargestInCholeskyBatch;
     p.take = LayOut::straight(p.m);
     p.take.keep = LayOut::kLower;
     p.finish = p.take;
@@ -180,7 +180,7 @@ struct CholeskyGrad {
 };
 
 bool cholesky_supported(const Signature& s) {
-  return !small(s) && countable(matrices_of(s.in(0).shape)) && solver();
+  return !is_small_cholesky(s) && countable(matrices_of(s.in(0).shape)) && solver();
 }
 bool gradient_supported(const Signature& s) {
   return countable(matrices_of(s.in(0).shape)) && dense_blas();
@@ -189,8 +189,8 @@ bool gradient_supported(const Signature& s) {
 }  // namespace
 
 void register_cholesky(Kernels& kernels) {
-  kernels.add(make_kernel<prepare_small, launch_small>("Cholesky", "cuda.cholesky.small",
-                                                       kLibraryTypes, small));
+  kernels.add(make_kernel<prepare_small_cholesky, launch_small_cholesky>(
+      "Cholesky", "cuda.cholesky.small", kLibraryTypes, is_small_cholesky));
   add_linalg_kernels<Cholesky>(kernels, "Cholesky", "cuda.cholesky.cusolver",
                                cholesky_supported, false);
   add_linalg_kernels<CholeskyGrad>(kernels, "CholeskyGrad", "cuda.cholesky_grad",

@@ -9,7 +9,7 @@ namespace tandem::cuda {
 namespace {
 
 /// As far as the library's batched form is made for.
-constexpr int64_t kLargestInBatch = 32;
+constexpr int64_t kLargestInEighBatch = 32;
 constexpr const char* kFailed =
     "SelfAdjointEigV2: Self-adjoint eigen decomposition was not successful. The input "
     "might not be valid.";
@@ -33,7 +33,7 @@ struct SelfAdjoint {
     Plan p;
     p.m = matrices_of(s.in(0).shape);
     if (p.m.total() == 0) return p;
-    p.batched = p.m.rows <= kLargestInBatch;
+    p.batched = p.m.rows <= kLargestInEighBatch;
     p.mode = s.attrs.as<linalg::EigAttrs>().compute_v ? CUSOLVER_EIG_MODE_VECTOR
                                                       : CUSOLVER_EIG_MODE_NOVECTOR;
     p.take = LayOut::straight(p.m);
@@ -116,7 +116,7 @@ struct SelfAdjoint {
   }
 };
 
-bool supported(const Signature& s) {
+bool eigh_supported(const Signature& s) {
   return countable(matrices_of(s.in(0).shape)) && solver();
 }
 
@@ -124,7 +124,7 @@ bool supported(const Signature& s) {
 
 void register_eigh(Kernels& kernels) {
   add_linalg_kernels<SelfAdjoint>(kernels, "SelfAdjointEigV2", "cuda.eigh.cusolver",
-                                  supported, false);
+                                  eigh_supported, false);
 }
 
 }  // namespace tandem::cuda

@@ -26,21 +26,21 @@ int64_t shared_bytes(const Signature& s) {
       m.rows * ((m.cols | 1) + (width_of(s) | 1)) + std::min(m.rows, m.cols);
   return elements * static_cast<int64_t>(dtype_size(s.in(0).dtype));
 }
-bool small(const Signature& s) {
+bool is_small_qr(const Signature& s) {
   constexpr int64_t kSharedBytes = 48 << 10, kLargest = 1024;
   const Matrices m = matrices_of(s.in(0).shape);
   return m.least() > 0 && std::max(m.rows, m.cols) <= kLargest &&
          shared_bytes(s) <= kSharedBytes;
 }
 
-struct SmallPlan {
+struct SmallQrPlan {
   Matrices m;
   int64_t width = 0;
   Function function;
   Grid grid;
 };
-SmallPlan prepare_small(const Signature& s) {
-  SmallPlan p;
+SmallQrPlan prepare_small_qr(const Signature& s) {
+  SmallQrPlan p;
   p.m = matrices_of(s.in(0).shape);
   p.width = width_of(s);
   if (p.m.batch == 0) return p;
@@ -54,7 +54,7 @@ SmallPlan prepare_small(const Signature& s) {
       std::min(p.m.batch, kWaves * int64_t{p.function.multiprocessors}));
   return p;
 }
-void launch_small(const SmallPlan& p, const LaunchArgs& a) {
+void launch_small_qr(const SmallQrPlan& p, const LaunchArgs& a) {
   if (p.m.batch == 0) return;
   launch(p.function, *a.stream, p.grid, a.inputs[0], a.outputs[0], a.outputs[1],
          p.m.batch, static_cast<int32_t>(p.m.rows), static_cast<int32_t>(p.m.cols),
@@ -149,18 +149,18 @@ struct Qr {
   }
 };
 
-bool supported(const Signature& s) {
+bool qr_supported(const Signature& s) {
   const Matrices m = matrices_of(s.in(0).shape);
-  return !small(s) && countable(m) && countable({m.batch, m.rows, width_of(s)}) &&
+  return !is_small_qr(s) && countable(m) && countable({m.batch, m.rows, width_of(s)}) &&
          solver();
 }
 
 }  // namespace
 
 void register_qr(Kernels& kernels) {
-  kernels.add(make_kernel<prepare_small, launch_small>("Qr", "cuda.qr.small",
-                                                       kLibraryTypes, small));
-  add_linalg_kernels<Qr>(kernels, "Qr", "cuda.qr.cusolver", supported, false);
+  kernels.add(make_kernel<prepare_small_qr, launch_small_qr>("Qr", "cuda.qr.small",
+                                                             kLibraryTypes, is_small_qr));
+  add_linalg_kernels<Qr>(kernels, "Qr", "cuda.qr.cusolver", qr_supported, false);
 }
 
 }  // namespace tandem::cuda

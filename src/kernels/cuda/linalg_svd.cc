@@ -9,7 +9,7 @@ namespace tandem::cuda {
 namespace {
 
 /// As far as the library's batched form goes.
-constexpr int64_t kLargestInBatch = 32;
+constexpr int64_t kLargestInSvdBatch = 32;
 
 template <class T>
 struct Svd {
@@ -69,7 +69,7 @@ struct Svd {
  private:
   static void plan_layout(Plan& p, const Signature& s) {
     const Matrices& m = p.m;
-    p.batched = m.rows <= kLargestInBatch && m.cols <= kLargestInBatch;
+    p.batched = m.rows <= kLargestInSvdBatch && m.cols <= kLargestInSvdBatch;
     // The batched form writes all vectors, whatever is asked for.
     const bool all = p.full || p.batched;
     p.left_cols = all ? m.cols : m.least();
@@ -154,7 +154,7 @@ struct Svd {
   }
 };
 
-bool supported(const Signature& s) {
+bool svd_supported(const Signature& s) {
   const Matrices m = matrices_of(s.in(0).shape);
   const auto& attrs = s.attrs.as<linalg::SvdAttrs>();
   const bool full = attrs.full_matrices && attrs.compute_uv;
@@ -165,7 +165,7 @@ bool supported(const Signature& s) {
 }  // namespace
 
 void register_svd(Kernels& kernels) {
-  add_linalg_kernels<Svd>(kernels, "Svd", "cuda.svd.cusolver", supported, false);
+  add_linalg_kernels<Svd>(kernels, "Svd", "cuda.svd.cusolver", svd_supported, false);
 }
 
 }  // namespace tandem::cuda

@@ -9,7 +9,7 @@ namespace tandem::cuda {
 namespace {
 
 /// The library's batched form is made for small matrices.
-constexpr int64_t kLargestInBatch = 256;
+constexpr int64_t kLargestInTriangularBatch = 256;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void TriangularSystems<T>::solve(const LaunchArgs& a, const T* matrices,
   const cublasOperation_t op = adjoint ? CUBLAS_OP_C : CUBLAS_OP_N;
   const int side = static_cast<int>(n), wide = static_cast<int>(columns);
   const T one = scale_of<T>(1);
-  if (batch > 1 && n <= kLargestInBatch) {
+  if (batch > 1 && n <= kLargestInTriangularBatch) {
     T** const from = region<T*>(a, a_list);
     T** const to = region<T*>(a, x_list);
     point_at(point, *a.stream, from, matrices, batch, steps);
@@ -96,7 +96,7 @@ struct TriangularSolve {
   }
 };
 
-bool supported(const Signature& s) {
+bool triangular_supported(const Signature& s) {
   return countable(matrices_of(s.in(0).shape)) && countable(matrices_of(s.in(1).shape)) &&
          dense_blas();
 }
@@ -105,7 +105,8 @@ bool supported(const Signature& s) {
 
 void register_triangular(Kernels& kernels) {
   add_linalg_kernels<TriangularSolve>(kernels, "MatrixTriangularSolve",
-                                      "cuda.triangular_solve", supported, true);
+                                      "cuda.triangular_solve", triangular_supported,
+                                      true);
 }
 
 }  // namespace tandem::cuda

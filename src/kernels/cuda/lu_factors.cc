@@ -6,7 +6,7 @@ namespace {
 
 /// cuBLAS gives a matrix to a block or two: it wins while matrices are small, the longer
 /// the more of them there are.
-bool small(const Matrices& m) {
+bool is_small_lu(const Matrices& m) {
   constexpr int64_t kAlways = 128, kInBatches = 512, kManyMatrices = 8;
   return m.rows <= kAlways || (m.rows <= kInBatches && m.batch >= kManyMatrices);
 }
@@ -15,11 +15,11 @@ bool small(const Matrices& m) {
 
 bool lu_batched(const Signature& s) {
   const Matrices m = matrices_of(s.in(0).shape);
-  return countable(m) && (small(m) || !solver()) && dense_blas();
+  return countable(m) && (is_small_lu(m) || !solver()) && dense_blas();
 }
 bool lu_single(const Signature& s) {
   const Matrices m = matrices_of(s.in(0).shape);
-  return countable(m) && !(small(m) && dense_blas()) && solver();
+  return countable(m) && !(is_small_lu(m) && dense_blas()) && solver();
 }
 
 template <class T>

@@ -9,13 +9,13 @@ namespace tandem::cuda {
 namespace {
 
 template <int proposal>
-BlasProduct prepare(const Signature& s) {
+BlasProduct prepare_matmul(const Signature& s) {
   return plan_product(s, s.attrs.as<MatMulAttrs>(), proposal);
 }
 void launch_matmul(const BlasProduct& p, const LaunchArgs& a) { run_product(p, a); }
 
 template <int proposal>
-EndedProduct prepare_fused(const Signature& s) {
+EndedProduct prepare_fused_matmul(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedMatMulAttrs>();
   return plan_ended(s, attrs.product(),
                     {.bias = s.inputs.size() > 2 && s.in(2).dtype != DType::kInvalid,
@@ -24,10 +24,10 @@ EndedProduct prepare_fused(const Signature& s) {
                     proposal);
 }
 
-constexpr int64_t kLarge = 1 << 22;  // multiplications
+constexpr int64_t kLargeProduct = 1 << 22;  // multiplications
 bool large(const Signature& s, const MatMulAttrs& attrs) {
   const MatMulGeometry m = matmul_geometry(s, attrs);
-  return m.regular() && m.k > 0 && m.batch * m.m * m.n >= kLarge / m.k;
+  return m.regular() && m.k > 0 && m.batch * m.m * m.n >= kLargeProduct / m.k;
 }
 bool large_product(const Signature& s) { return large(s, s.attrs.as<MatMulAttrs>()); }
 bool large_fused(const Signature& s) {
@@ -39,9 +39,9 @@ constexpr DTypeMask kProposalTypes =
 template <int proposal>
 void add_proposal(Kernels& kernels) {
   const std::string number = std::to_string(proposal + 1);
-  kernels.add(make_kernel<prepare<proposal>, launch_matmul>(
+  kernels.add(make_kernel<prepare_matmul<proposal>, launch_matmul>(
       "MatMul", "cuda.matmul.cublaslt." + number, kProposalTypes, large_product));
-  kernels.add(make_kernel<prepare_fused<proposal>, run_ended>(
+  kernels.add(make_kernel<prepare_fused_matmul<proposal>, run_ended>(
       "FusedMatMul", "cuda.fused_matmul.cublaslt." + number, kProposalTypes,
       large_fused));
 }
@@ -49,9 +49,9 @@ void add_proposal(Kernels& kernels) {
 }  // namespace
 
 void register_matmul(Kernels& kernels) {
-  kernels.add(make_kernel<prepare<0>, launch_matmul>("MatMul", "cuda.matmul.cublaslt",
-                                                     kFloats | kComplexes));
-  kernels.add(make_kernel<prepare_fused<0>, run_ended>(
+  kernels.add(make_kernel<prepare_matmul<0>, launch_matmul>(
+      "MatMul", "cuda.matmul.cublaslt", kFloats | kComplexes));
+  kernels.add(make_kernel<prepare_fused_matmul<0>, run_ended>(
       "FusedMatMul", "cuda.fused_matmul.cublaslt", kFloats | kComplexes));
   add_proposal<1>(kernels);
   add_proposal<2>(kernels);

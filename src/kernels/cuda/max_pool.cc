@@ -4,6 +4,7 @@
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/pool_text.h"
 #include "kernels/cuda/program.h"
+#include "kernels/cuda/vector_lanes.h"
 
 namespace tandem::cuda {
 
@@ -14,20 +15,17 @@ std::string max_pool_text(const nn::PoolShape& pool, DType dtype) {
 
 namespace {
 
-constexpr int64_t kBytes = 16;     // of a vector
 constexpr int64_t kMostTaps = 64;  // a thread visits them all, one after the other
 
-int64_t lanes(DType dtype) { return kBytes / static_cast<int64_t>(dtype_size(dtype)); }
-
-nn::PoolShape shape_of(const Signature& s) {
+nn::PoolShape max_pool_shape(const Signature& s) {
   return nn::pool_shape(s.op->name, s.attrs.as<nn::PoolAttrs>(), s.in(0).shape);
 }
-bool fits(const Signature& s) {
-  const nn::PoolShape pool = shape_of(s);
+bool max_pool_fits(const Signature& s) {
+  const nn::PoolShape pool = max_pool_shape(s);
   int64_t taps = 1;
   for (int d = 0; d < pool.spatial; ++d) taps *= pool.dims[d].size;
   return !pool.channels_first && pool.channels > 0 &&
-         pool.channels % lanes(s.out().dtype) == 0 && taps <= kMostTaps;
+         pool.channels % vector_lanes(s.out().dtype) == 0 && taps <= kMostTaps;
 }
 
 struct MaxPoolPlan {
@@ -35,57 +33,59 @@ struct MaxPoolPlan {
   int64_t in_vectors = 0, out_vectors = 0;
   size_t workspace_bytes = 0;
 };
-MaxPoolPlan plan(const Signature& s, const Shape& output) {
+MaxPoolPlan plan_max_pool(const Signature& s, const Shape& output) {
   MaxPoolPlan p;
-  p.in_vectors = s.in(0).shape.num_elements() / lanes(s.out().dtype);
-  p.out_vectors = output.num_elements() / lanes(s.out().dtype);
+  p.in_vectors = s.in(0).shape.num_elements() / vector_lanes(s.out().dtype);
+  p.out_vectors = output.num_elements() / vector_lanes(s.out().dtype);
   gpu_of(s).activate();
   return p;
 }
-MaxPoolPlan prepare(const Signature& s) {
-  MaxPoolPlan p = plan(s, s.out().shape);
+MaxPoolPlan prepare_max_pool(const Signature& s) {
+  MaxPoolPlan p = plan_max_pool(s, s.out().shape);
   if (p.out_vectors == 0) return p;
-  p.first = find_function(s.device, s.op->name, max_pool_text(shape_of(s), s.out().dtype),
-                          "max_pool");
+  p.first = find_function(s.device, s.op->name,
+                          max_pool_text(max_pool_shape(s), s.out().dtype), "max_pool");
   return p;
 }
-MaxPoolPlan prepare_grad(const Signature& s) {
-  MaxPoolPlan p = plan(s, s.in(2).shape);
+MaxPoolPlan prepare_max_pool_grad(const Signature& s) {
+  MaxPoolPlan p = plan_max_pool(s, s.in(2).shape);
   if (p.in_vectors == 0) return p;
-  const std::string text = max_pool_text(shape_of(s), s.out().dtype);
+  const std::string text = max_pool_text(max_pool_shape(s), s.out().dtype);
   p.first = find_function(s.device, s.op->name, text, "max_pool_where");
   p.second = find_function(s.device, s.op->name, text, "max_pool_route");
   p.workspace_bytes = static_cast<size_t>(s.in(2).shape.num_elements());
   return p;
 }
 
-int aligned(const void* a, const void* b) {
-  return (reinterpret_cast<uint64_t>(a) | reinterpret_cast<uint64_t>(b)) % kBytes == 0;
+int both_aligned(const void* a, const void* b) {
+  return (reinterpret_cast<uint64_t>(a) | reinterpret_cast<uint64_t>(b)) % kVectorBytes ==
+         0;
 }
 
-void launch_pool(const MaxPoolPlan& p, const LaunchArgs& a) {
+void launch_max_pool(const MaxPoolPlan& p, const LaunchArgs& a) {
   if (p.out_vectors == 0) return;
   launch(p.first, *a.stream, grid_for(p.first, p.out_vectors), a.inputs[0], a.outputs[0],
-         aligned(a.inputs[0], a.outputs[0]));
+         both_aligned(a.inputs[0], a.outputs[0]));
 }
-void launch_grad(const MaxPoolPlan& p, const LaunchArgs& a) {
+void launch_max_pool_grad(const MaxPoolPlan& p, const LaunchArgs& a) {
   if (p.in_vectors == 0) return;
   if (p.out_vectors > 0) {
     launch(p.first, *a.stream, grid_for(p.first, p.out_vectors), a.inputs[0], a.workspace,
-           aligned(a.inputs[0], nullptr));
+           both_aligned(a.inputs[0], nullptr));
   }
   launch(p.second, *a.stream, grid_for(p.second, p.in_vectors), a.workspace, a.inputs[2],
-         a.outputs[0], aligned(a.inputs[2], a.outputs[0]));
+         a.outputs[0], both_aligned(a.inputs[2], a.outputs[0]));
 }
 
 }  // namespace
 
 void register_max_pool(Kernels& kernels) {
   for (const std::string rank : {"", "3D"}) {
-    kernels.add(make_kernel<prepare, launch_pool>(
-        "MaxPool" + rank, "cuda.pool.max.vectors" + rank, kFloats, fits));
-    kernels.add(make_kernel<prepare_grad, launch_grad>(
-        "MaxPool" + rank + "Grad", "cuda.pool.max_grad.vectors" + rank, kFloats, fits));
+    kernels.add(make_kernel<prepare_max_pool, launch_max_pool>(
+        "MaxPool" + rank, "cuda.pool.max.vectors" + rank, kFloats, max_pool_fits));
+    kernels.add(make_kernel<prepare_max_pool_grad, launch_max_pool_grad>(
+        "MaxPool" + rank + "Grad", "cuda.pool.max_grad.vectors" + rank, kFloats,
+        max_pool_fits));
   }
 }
 

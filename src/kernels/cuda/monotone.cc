@@ -14,26 +14,26 @@ std::string monotone_text(DType dtype) {
 
 namespace {
 
-struct RowsPlan {
+struct MonotonePlan {
   Function function;
   int64_t rows = 0, n = 0;
 };
-RowsPlan plan(const Signature& s, const char* entry) {
+MonotonePlan plan_monotone(const Signature& s, const char* entry) {
   const Shape& x = s.in(0).shape;
-  RowsPlan p;
+  MonotonePlan p;
   p.n = x[x.rank() - 1];
   p.rows = p.n ? x.num_elements() / p.n : 0;
   p.function = find_function(s.device, s.op->name, monotone_text(s.in(0).dtype), entry);
   return p;
 }
-RowsPlan prepare_fit(const Signature& s) { return plan(s, "fit_rows"); }
-void launch_fit(const RowsPlan& p, const LaunchArgs& a) {
+MonotonePlan prepare_fit(const Signature& s) { return plan_monotone(s, "fit_rows"); }
+void launch_fit(const MonotonePlan& p, const LaunchArgs& a) {
   if (p.rows == 0) return;
   launch(p.function, *a.stream, grid_for(p.function, p.rows, 32), a.inputs[0],
          a.outputs[0], a.outputs[1], p.rows, p.n);
 }
-RowsPlan prepare_means(const Signature& s) { return plan(s, "run_means"); }
-void launch_means(const RowsPlan& p, const LaunchArgs& a) {
+MonotonePlan prepare_means(const Signature& s) { return plan_monotone(s, "run_means"); }
+void launch_means(const MonotonePlan& p, const LaunchArgs& a) {
   if (p.rows == 0) return;
   launch(p.function, *a.stream, grid_for(p.function, p.rows, 32), a.inputs[0],
          a.inputs[1], a.outputs[0], p.rows, p.n);

@@ -54,7 +54,7 @@ void launch_join(const PartsPlan& p, const LaunchArgs& a) {
   }
 }
 
-PartsPlan cut(const Signature& s, int64_t given_axis, bool unpack) {
+PartsPlan cut_in_parts(const Signature& s, int64_t given_axis, bool unpack) {
   const Shape& whole = s.in(0).shape;
   const int axis = axis_of(given_axis, whole.rank());
   AxisPart part = axis_part(whole, axis);
@@ -67,16 +67,16 @@ PartsPlan cut(const Signature& s, int64_t given_axis, bool unpack) {
   return plan;
 }
 PartsPlan prepare_split(const Signature& s) {
-  return cut(s, s.attrs.as<SplitAttrs>().axis, false);
+  return cut_in_parts(s, s.attrs.as<SplitAttrs>().axis, false);
 }
 PartsPlan prepare_split_v(const Signature& s) {
-  return cut(s, s.attrs.as<SplitVAttrs>().axis, false);
+  return cut_in_parts(s, s.attrs.as<SplitVAttrs>().axis, false);
 }
 PartsPlan prepare_split_like(const Signature& s) {
-  return cut(s, s.attrs.as<AxisAttrs>().axis, false);
+  return cut_in_parts(s, s.attrs.as<AxisAttrs>().axis, false);
 }
 PartsPlan prepare_unpack(const Signature& s) {
-  return cut(s, s.attrs.as<UnpackAttrs>().axis, true);
+  return cut_in_parts(s, s.attrs.as<UnpackAttrs>().axis, true);
 }
 void launch_cut(const PartsPlan& p, const LaunchArgs& a) {
   for (size_t i = 0; i < p.copies.size(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/softmax.h"
+#include "kernels/cuda/vector_lanes.h"
 #include "ops/nn_geometry.h"
 #include "tandem/ops/nn_norm.h"
 
@@ -16,8 +17,6 @@ std::string norm_text(DType dtype) {
 }
 
 namespace {
-
-size_t computed_bytes(DType dtype) { return dtype == DType::kFloat64 ? 8 : 4; }
 
 // ---- Batch normalisation -----------------------------------------------------------
 
@@ -52,7 +51,7 @@ BatchNormPlan plan_batch(const Signature& s, const TensorInfo& x) {
       static_cast<size_t>(2 * c.parts * c.channels) * computed_bytes(x.dtype);
   return p;
 }
-BatchNormPlan prepare_batch(const Signature& s) {
+BatchNormPlan prepare_batch_norm(const Signature& s) {
   BatchNormPlan p = plan_batch(s, s.in(0));
   const std::string text = norm_text(s.in(0).dtype);
   const auto find = [&](const char* entry) {
@@ -69,7 +68,7 @@ BatchNormPlan prepare_batch(const Signature& s) {
   p.apply = find("normalise");
   return p;
 }
-void launch_batch(const BatchNormPlan& p, const LaunchArgs& a) {
+void launch_batch_norm(const BatchNormPlan& p, const LaunchArgs& a) {
   const Channels& c = p.sizes;
   if (c.channels == 0) return;
   void *const mean = a.outputs[3], *const variance = a.outputs[4];
@@ -124,7 +123,7 @@ bool batch_grad_fits(const Signature& s) { return vectors_fit(s.in(1), s.in(2));
 }  // namespace
 
 void register_norm(Kernels& kernels) {
-  kernels.add(make_kernel<prepare_batch, launch_batch>(
+  kernels.add(make_kernel<prepare_batch_norm, launch_batch_norm>(
       "FusedBatchNormV3", "cuda.batch_norm", kFloats, batch_fits));
   kernels.add(make_kernel<prepare_batch_grad, launch_batch_grad>(
       "FusedBatchNormGradV3", "cuda.batch_norm_grad", kFloats, batch_grad_fits));

@@ -20,7 +20,7 @@ std::string partition_text() {
 
 namespace {
 
-constexpr int64_t kTile = 2048;  // as in device/partition.cuh
+constexpr int64_t kPartitionTile = 2048;  // as in device/partition.cuh
 constexpr int kDigits = 256, kDigitBits = 8;
 
 struct PartitionPlan {
@@ -43,7 +43,7 @@ PartitionPlan prepare_partition(const Signature& s) {
   p.slice = data.slice(partitions.rank(), data.rank());
   p.n = partitions.num_elements();
   p.row = p.slice.num_elements();
-  p.tiles = (p.n + kTile - 1) / kTile;
+  p.tiles = (p.n + kPartitionTile - 1) / kPartitionTile;
   while (p.lists > int64_t{1} << (kDigitBits * p.passes)) ++p.passes;
   p.element = dtype_size(s.in(0).dtype);
   if (p.n == 0) return p;

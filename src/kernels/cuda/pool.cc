@@ -44,7 +44,7 @@ struct PoolPlan {
   Function function;
   int64_t n = 0;
 };
-PoolPlan plan(const Signature& s, const Shape& input, const char* entry) {
+PoolPlan plan_pool(const Signature& s, const Shape& input, const char* entry) {
   PoolPlan p;
   p.n = s.out().shape.num_elements();
   if (p.n == 0) return p;
@@ -54,13 +54,17 @@ PoolPlan plan(const Signature& s, const Shape& input, const char* entry) {
   p.function = find_function(s.device, s.op->name, pool_text(pool, s.out().dtype), entry);
   return p;
 }
-PoolPlan prepare_max(const Signature& s) { return plan(s, s.in(0).shape, "max_pool"); }
-PoolPlan prepare_avg(const Signature& s) { return plan(s, s.in(0).shape, "avg_pool"); }
+PoolPlan prepare_max(const Signature& s) {
+  return plan_pool(s, s.in(0).shape, "max_pool");
+}
+PoolPlan prepare_avg(const Signature& s) {
+  return plan_pool(s, s.in(0).shape, "avg_pool");
+}
 PoolPlan prepare_max_grad(const Signature& s) {
-  return plan(s, s.in(0).shape, "max_pool_grad");
+  return plan_pool(s, s.in(0).shape, "max_pool_grad");
 }
 PoolPlan prepare_avg_grad(const Signature& s) {
-  return plan(s, s.out().shape, "avg_pool_grad");
+  return plan_pool(s, s.out().shape, "avg_pool_grad");
 }
 void launch_pool(const PoolPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
@@ -72,7 +76,7 @@ void launch_max_grad(const PoolPlan& p, const LaunchArgs& a) {
          a.outputs[0]);
 }
 PoolPlan prepare_pick(const Signature& s) {
-  return plan(s, s.in(0).shape, "max_pool_pick");
+  return plan_pool(s, s.in(0).shape, "max_pool_pick");
 }
 void launch_avg_grad(const PoolPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;

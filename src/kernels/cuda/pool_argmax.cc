@@ -12,7 +12,7 @@ std::string pool_text(const nn::PoolShape& pool, DType dtype);
 
 namespace {
 
-nn::PoolShape shape_of(const Signature& s) {
+nn::PoolShape argmax_shape(const Signature& s) {
   const auto& a = s.attrs.as<nn::MaxPoolArgmaxAttrs>();
   return nn::pool_shape(s.op->name,
                         {.ksize = a.ksize, .strides = a.strides, .padding = a.padding},
@@ -31,7 +31,7 @@ ArgmaxPlan prepare_argmax(const Signature& s) {
   p.in_batch = attrs.include_batch_in_index;
   if (p.n == 0) return p;
   p.function = find_function(
-      s.device, s.op->name, pool_text(shape_of(s), s.out().dtype),
+      s.device, s.op->name, pool_text(argmax_shape(s), s.out().dtype),
       attrs.argmax_type == DType::kInt64 ? "max_pool_argmax64" : "max_pool_argmax32");
   return p;
 }

@@ -154,7 +154,7 @@ Programs& programs_of(const CudaDevice& device) {
 constexpr KernelCompiler kCompiler{.stop = [] { CompilePool::get().stop(); },
                                    .describe = describe_prebuilt};
 // When the plugin is loaded.
-const bool known = (set_kernel_compiler(&kCompiler), true);
+const bool compiler_known = (set_kernel_compiler(&kCompiler), true);
 
 }  // namespace
 

@@ -21,24 +21,24 @@ struct RandomPlan {
   int64_t n = 0;
   std::shared_ptr<ErrorSite> site;
 };
-RandomPlan plan(const Signature& s, const char* entry) {
+RandomPlan plan_random(const Signature& s, const char* entry) {
   RandomPlan p;
   p.n = s.out().shape.num_elements();
   p.function = find_function(s.device, s.op->name, random_text(s.out().dtype), entry);
   return p;
 }
-RandomPlan prepare_uniform(const Signature& s) { return plan(s, "uniform"); }
-RandomPlan prepare_normal(const Signature& s) { return plan(s, "normal"); }
-RandomPlan prepare_truncated(const Signature& s) { return plan(s, "truncated"); }
-RandomPlan prepare_full_int(const Signature& s) { return plan(s, "full_int"); }
-void launch_fill(const RandomPlan& p, const LaunchArgs& a) {
+RandomPlan prepare_uniform(const Signature& s) { return plan_random(s, "uniform"); }
+RandomPlan prepare_normal(const Signature& s) { return plan_random(s, "normal"); }
+RandomPlan prepare_truncated(const Signature& s) { return plan_random(s, "truncated"); }
+RandomPlan prepare_full_int(const Signature& s) { return plan_random(s, "full_int"); }
+void launch_random_fill(const RandomPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   launch(p.function, *a.stream, grid_for(p.function, (p.n + 1) / 2), a.inputs[1],
          a.inputs[2], a.outputs[0], p.n);
 }
 
 RandomPlan prepare_uniform_int(const Signature& s) {
-  RandomPlan p = plan(s, "uniform_int");
+  RandomPlan p = plan_random(s, "uniform_int");
   p.site = std::make_shared<ErrorSite>(
       [](const Report& r) { return empty_range_text(r.value, r.position); });
   return p;
@@ -81,15 +81,15 @@ void register_random(Kernels& kernels) {
   kernels.add(make_kernel<prepare_key_counter, launch_key_counter>(
       "StatelessRandomGetKeyCounter", "cuda.key_counter",
       mask(DType::kInt32, DType::kInt64)));
-  kernels.add(make_kernel<prepare_uniform, launch_fill>(
+  kernels.add(make_kernel<prepare_uniform, launch_random_fill>(
       "StatelessRandomUniformV2", "cuda.random.uniform", 0, floating_output));
-  kernels.add(make_kernel<prepare_uniform, launch_fill>(
+  kernels.add(make_kernel<prepare_uniform, launch_random_fill>(
       "RandomUniformLike", "cuda.random.uniform_like", 0, floating_output));
-  kernels.add(make_kernel<prepare_normal, launch_fill>(
+  kernels.add(make_kernel<prepare_normal, launch_random_fill>(
       "StatelessRandomNormalV2", "cuda.random.normal", 0, floating_output));
-  kernels.add(make_kernel<prepare_truncated, launch_fill>(
+  kernels.add(make_kernel<prepare_truncated, launch_random_fill>(
       "StatelessTruncatedNormalV2", "cuda.random.truncated_normal", 0, floating_output));
-  kernels.add(make_kernel<prepare_full_int, launch_fill>(
+  kernels.add(make_kernel<prepare_full_int, launch_random_fill>(
       "StatelessRandomUniformFullIntV2", "cuda.random.full_int", 0, wide_integer_output));
   kernels.add(make_kernel<prepare_uniform_int, launch_uniform_int>(
       "StatelessRandomUniformIntV2", "cuda.random.uniform_int", 0, wide_integer_output));

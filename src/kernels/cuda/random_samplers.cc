@@ -23,7 +23,7 @@ struct SamplerPlan {
   Function function;
   int64_t n = 0, alphas = 0;
 };
-SamplerPlan plan(const Signature& s, const char* entry) {
+SamplerPlan plan_sampler(const Signature& s, const char* entry) {
   SamplerPlan p;
   p.n = s.out().shape.num_elements();
   p.function = find_function(s.device, s.op->name,
@@ -31,7 +31,7 @@ SamplerPlan plan(const Signature& s, const char* entry) {
   return p;
 }
 SamplerPlan prepare_gamma(const Signature& s) {
-  SamplerPlan p = plan(s, "gamma_samples");
+  SamplerPlan p = plan_sampler(s, "gamma_samples");
   p.alphas = s.in(3).shape.num_elements();
   return p;
 }
@@ -40,19 +40,25 @@ void launch_gamma(const SamplerPlan& p, const LaunchArgs& a) {
   launch(p.function, *a.stream, grid_for(p.function, p.n), a.inputs[1], a.inputs[2],
          a.inputs[3], a.outputs[0], p.alphas, p.n / p.alphas);
 }
-SamplerPlan prepare_poisson(const Signature& s) { return plan(s, "poisson_samples"); }
+SamplerPlan prepare_poisson(const Signature& s) {
+  return plan_sampler(s, "poisson_samples");
+}
 void launch_poisson(const SamplerPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   launch(p.function, *a.stream, grid_for(p.function, p.n), a.inputs[1], a.inputs[2],
          a.inputs[3], a.outputs[0], p.n);
 }
-SamplerPlan prepare_binomial(const Signature& s) { return plan(s, "binomial_samples"); }
+SamplerPlan prepare_binomial(const Signature& s) {
+  return plan_sampler(s, "binomial_samples");
+}
 void launch_binomial(const SamplerPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   launch(p.function, *a.stream, grid_for(p.function, p.n), a.inputs[1], a.inputs[2],
          a.inputs[3], a.inputs[4], a.outputs[0], p.n);
 }
-SamplerPlan prepare_bounded(const Signature& s) { return plan(s, "bounded_samples"); }
+SamplerPlan prepare_bounded(const Signature& s) {
+  return plan_sampler(s, "bounded_samples");
+}
 void launch_bounded(const SamplerPlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   launch(p.function, *a.stream, grid_for(p.function, p.n), a.inputs[1], a.inputs[2],

@@ -20,7 +20,7 @@ struct AxisPlan {
   int64_t outer = 1, n = 1, inner = 1;
   int32_t reverse = 0;
 };
-AxisPlan plan(const Signature& s) {
+AxisPlan plan_axis(const Signature& s) {
   const auto& attrs = s.attrs.as<RecurrenceAttrs>();
   const Shape& x = s.in(0).shape;
   const int64_t axis = attrs.axis < 0 ? attrs.axis + x.rank() : attrs.axis;
@@ -33,7 +33,7 @@ AxisPlan plan(const Signature& s) {
 }
 
 AxisPlan prepare_recurrence(const Signature& s) {
-  AxisPlan p = plan(s);
+  AxisPlan p = plan_axis(s);
   p.function = find_function(s.device, s.op->name, recurrence_text(s.in(0).dtype),
                              p.inner == 1 ? "recur_rows" : "recur");
   return p;
@@ -53,7 +53,7 @@ void launch_recurrence(const AxisPlan& p, const LaunchArgs& a) {
 }
 
 AxisPlan prepare_shift(const Signature& s) {
-  AxisPlan p = plan(s);
+  AxisPlan p = plan_axis(s);
   p.function =
       find_function(s.device, s.op->name, recurrence_text(s.in(0).dtype), "shift");
   return p;

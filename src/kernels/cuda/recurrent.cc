@@ -29,7 +29,7 @@ struct ForwardPlan {
 };
 
 template <RecurrentForm kForm>
-ForwardPlan prepare(const Signature& s) {
+ForwardPlan prepare_recurrent(const Signature& s) {
   ForwardPlan p;
   p.shape = recurrent_shape(s);
   const RecurrentShape& r = p.shape;
@@ -78,7 +78,7 @@ ForwardPlan prepare(const Signature& s) {
 }
 
 template <RecurrentForm kForm>
-void launch_forward(const ForwardPlan& p, const LaunchArgs& a) {
+void launch_recurrent(const ForwardPlan& p, const LaunchArgs& a) {
   const RecurrentShape& r = p.shape;
   const StreamContext& stream = *a.stream;
   Forward f{};
@@ -119,23 +119,19 @@ void launch_forward(const ForwardPlan& p, const LaunchArgs& a) {
 }
 
 template <RecurrentForm kForm>
-bool fits(const Signature& s) {
-  return recurrent_fits(kForm, s);
-}
-template <RecurrentForm kForm>
-void add(Kernels& kernels) {
+void add_recurrent(Kernels& kernels) {
   for (const char* op : {"Lstm", "Gru"}) {
-    kernels.add(make_kernel<prepare<kForm>, launch_forward<kForm>>(
-        op, recurrent_id(kForm, op), kFloats, fits<kForm>));
+    kernels.add(make_kernel<prepare_recurrent<kForm>, launch_recurrent<kForm>>(
+        op, recurrent_id(kForm, op), kFloats, recurrent_form_fits<kForm>));
   }
 }
 
 }  // namespace
 
 void register_recurrent(Kernels& kernels) {
-  add<RecurrentForm::kCluster>(kernels);
-  add<RecurrentForm::kStep>(kernels);
-  add<RecurrentForm::kProduct>(kernels);
+  add_recurrent<RecurrentForm::kCluster>(kernels);
+  add_recurrent<RecurrentForm::kStep>(kernels);
+  add_recurrent<RecurrentForm::kProduct>(kernels);
 }
 
 }  // namespace tandem::cuda

@@ -33,6 +33,10 @@ struct RecurrentShape {
 };
 RecurrentShape recurrent_shape(const Signature& s);
 bool recurrent_fits(RecurrentForm form, const Signature& s);
+template <RecurrentForm kForm>
+bool recurrent_form_fits(const Signature& s) {
+  return recurrent_fits(kForm, s);
+}
 
 /// As device/recurrent.cuh has it.
 struct RecurrentOrder {

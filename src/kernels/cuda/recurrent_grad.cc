@@ -40,7 +40,7 @@ Grid before_grid(const RecurrentShape& r) {
 }
 
 template <RecurrentForm kForm>
-BackwardPlan prepare(const Signature& s) {
+BackwardPlan prepare_recurrent_grad(const Signature& s) {
   BackwardPlan p;
   p.shape = recurrent_shape(s);
   const RecurrentShape& r = p.shape;
@@ -149,7 +149,7 @@ void run_steps(const BackwardPlan& p, const LaunchArgs& a, Backward f) {
 }
 
 template <RecurrentForm kForm>
-void launch_backward(const BackwardPlan& p, const LaunchArgs& a) {
+void launch_recurrent_grad(const BackwardPlan& p, const LaunchArgs& a) {
   const RecurrentShape& r = p.shape;
   const StreamContext& stream = *a.stream;
   const Backward f = arguments(p, a);
@@ -168,23 +168,19 @@ void launch_backward(const BackwardPlan& p, const LaunchArgs& a) {
 }
 
 template <RecurrentForm kForm>
-bool fits(const Signature& s) {
-  return recurrent_fits(kForm, s);
-}
-template <RecurrentForm kForm>
-void add(Kernels& kernels) {
+void add_recurrent_grad(Kernels& kernels) {
   for (const char* op : {"LstmGrad", "GruGrad"}) {
-    kernels.add(make_kernel<prepare<kForm>, launch_backward<kForm>>(
-        op, recurrent_id(kForm, op), kFloats, fits<kForm>));
+    kernels.add(make_kernel<prepare_recurrent_grad<kForm>, launch_recurrent_grad<kForm>>(
+        op, recurrent_id(kForm, op), kFloats, recurrent_form_fits<kForm>));
   }
 }
 
 }  // namespace
 
 void register_recurrent_grad(Kernels& kernels) {
-  add<RecurrentForm::kCluster>(kernels);
-  add<RecurrentForm::kStep>(kernels);
-  add<RecurrentForm::kProduct>(kernels);
+  add_recurrent_grad<RecurrentForm::kCluster>(kernels);
+  add_recurrent_grad<RecurrentForm::kStep>(kernels);
+  add_recurrent_grad<RecurrentForm::kProduct>(kernels);
 }
 
 }  // namespace tandem::cuda

@@ -18,19 +18,19 @@ std::string repeat_text(size_t element) {
 namespace {
 
 /// A tensor [outer, n, inner] whose slices along the axis have counts.
-struct Slices {
+struct RepeatSlices {
   int64_t outer = 1, n = 0, inner = 1;
   Ints counts;  // one for all, or one for each; none below 0
 };
-Slices slices_of(const Signature& s, const Shape& shape) {
+RepeatSlices slices_of(const Signature& s, const Shape& shape) {
   const int64_t given = s.attrs.as<AxisAttrs>().axis;
   const auto axis = static_cast<int>(given < 0 ? given + shape.rank() : given);
-  Slices r{dim_product(shape, 0, axis), shape[axis],
-           dim_product(shape, axis + 1, shape.rank()), *known_ints(s.in(1))};
+  RepeatSlices r{dim_product(shape, 0, axis), shape[axis],
+                 dim_product(shape, axis + 1, shape.rank()), *known_ints(s.in(1))};
   for (int64_t& c : r.counts) c = std::max<int64_t>(c, 0);
   return r;
 }
-std::vector<int64_t> starts_of(const Slices& slices) {
+std::vector<int64_t> starts_of(const RepeatSlices& slices) {
   std::vector<int64_t> starts = {0};
   for (int64_t c : slices.counts) starts.push_back(starts.back() + c);
   return starts;
@@ -45,7 +45,7 @@ struct RepeatPlan {
   size_t workspace_bytes = 0;
 };
 RepeatPlan prepare_repeat(const Signature& s) {
-  const Slices r = slices_of(s, s.in(0).shape);
+  const RepeatSlices r = slices_of(s, s.in(0).shape);
   const size_t element = element_of(s.in(0));
   RepeatPlan p;
   p.is_even = r.counts.size() == 1;
@@ -89,7 +89,7 @@ struct RepeatGradPlan {
   size_t workspace_bytes = 0;
 };
 RepeatGradPlan prepare_repeat_grad(const Signature& s) {
-  const Slices r = slices_of(s, s.out().shape);
+  const RepeatSlices r = slices_of(s, s.out().shape);
   RepeatGradPlan p;
   p.args.outer = r.outer;
   p.args.segments = r.n;

@@ -12,7 +12,7 @@ namespace tandem::cuda {
 namespace {
 
 constexpr int64_t kChunkBytes = 16;
-constexpr int kThreads = 256;  // of a block that keeps rows in registers
+constexpr int kRowThreads = 256;  // of a block that keeps rows in registers
 
 /// Of a thread, what the kernels have registers for: 32 numbers, or 16 in double
 /// precision.
@@ -82,7 +82,7 @@ std::optional<RowKernel> plan_rows(const Signature& s, DType dtype, int64_t rows
                              entry, form.shared);
   // Blocks go on with further rows: as many as are busy at once, or a few times that
   // where a block is small.
-  const int64_t blocks = form.team ? up(rows, kThreads / form.team) : rows;
+  const int64_t blocks = form.team ? up(rows, kRowThreads / form.team) : rows;
   const int64_t most = int64_t{gpu.multiprocessors()} * (form.team ? 16 : form.resident);
   k.grid = {.x = static_cast<unsigned>(std::clamp<int64_t>(blocks, 1, most)),
             .threads = form.threads,

@@ -3,10 +3,11 @@
 namespace tandem::cuda {
 namespace {
 
-constexpr int64_t kPiece = 4096;           // as in device/running.cuh
-constexpr int64_t kOneBlock = 4 * kPiece;  // numbers that one block scans fast enough
+constexpr int64_t kRunningPiece = 4096;  // as in device/running.cuh
+constexpr int64_t kOneBlock =
+    4 * kRunningPiece;  // numbers that one block scans fast enough
 
-int64_t pieces_of(int64_t n) { return (n + kPiece - 1) / kPiece; }
+int64_t pieces_of(int64_t n) { return (n + kRunningPiece - 1) / kRunningPiece; }
 
 }  // namespace
 

@@ -31,7 +31,7 @@ struct ScanPlan {
   size_t workspace_bytes = 0;  // an accumulator per piece
 };
 
-constexpr int64_t kPiece = 8192;
+constexpr int64_t kScanPiece = 8192;
 
 std::string op_of(const Signature& s) {
   return s.op->name == "Cumsum" ? "SUM" : s.op->name == "Cumprod" ? "PROD" : "LOGSUMEXP";
@@ -58,9 +58,9 @@ ScanPlan prepare_scan(const Signature& s) {
   p.main = find(p.columns ? "scan_columns" : "scan_rows");
   // Few long rows: cut, so that every multiprocessor has something to do.
   const int64_t busy = 2 * gpu_of(s).multiprocessors();
-  if (!p.columns && a.rows < busy && a.n > 2 * kPiece) {
-    a.pieces = (a.n + kPiece - 1) / kPiece;
-    a.length = kPiece;
+  if (!p.columns && a.rows < busy && a.n > 2 * kScanPiece) {
+    a.pieces = (a.n + kScanPiece - 1) / kScanPiece;
+    a.length = kScanPiece;
     p.totals = find("piece_totals");
     p.before = find("before_pieces");
     const size_t element = std::max<size_t>(4, dtype_size(s.in(0).dtype));

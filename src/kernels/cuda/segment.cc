@@ -9,7 +9,7 @@ namespace tandem::cuda {
 
 namespace {
 
-struct SegmentPlan {
+struct UnsortedPlan {
   ScatterPlan scatter;
   Function fill;
   int64_t elements = 0;
@@ -35,7 +35,7 @@ std::string extreme(DType dtype, bool largest) {
   return largest ? top : fmt::format("-(i64){} - 1", top);
 }
 
-SegmentPlan prepare_segment(const Signature& s) {
+UnsortedPlan prepare_unsorted(const Signature& s) {
   const std::string kind = s.op->name.substr(std::string("UnsortedSegment").size());
   const std::string op = kind == "Sum"    ? "ADD"
                          : kind == "Prod" ? "MUL"
@@ -46,7 +46,7 @@ SegmentPlan prepare_segment(const Signature& s) {
                             : kind == "Prod" ? "1"
                                              : extreme(dtype, kind == "Min");
   const Shape &data = s.in(0).shape, &ids = s.in(1).shape;
-  SegmentPlan p;
+  UnsortedPlan p;
   find_scatter(s, op, dtype, index, p.scatter);
   const std::string text =
       fmt::format("#define EMPTY {}\n", empty) + scatter_text(op, dtype, index);
@@ -67,7 +67,7 @@ SegmentPlan prepare_segment(const Signature& s) {
   return p;
 }
 
-void launch_segment(const SegmentPlan& p, const LaunchArgs& a) {
+void launch_unsorted(const UnsortedPlan& p, const LaunchArgs& a) {
   auto* rows = static_cast<int64_t*>(a.workspace);
   if (p.scatter.indices > 0) {
     launch(p.scatter.rows, *a.stream, grid_for(p.scatter.rows, p.scatter.indices),
@@ -85,7 +85,7 @@ void register_segment(Kernels& kernels) {
   for (const char* kind : {"Sum", "Prod", "Min", "Max"}) {
     const std::string name = std::string("UnsortedSegment") + kind;
     const bool extreme = kind[0] == 'M';
-    kernels.add(make_kernel<prepare_segment, launch_segment>(
+    kernels.add(make_kernel<prepare_unsorted, launch_unsorted>(
         name, "cuda." + name, extreme ? kReals : kNumbers));
   }
 }

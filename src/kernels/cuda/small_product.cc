@@ -29,31 +29,35 @@ std::string small_product_text(DType dtype, const SmallForm& form,
 namespace {
 
 /// As device/small_product.cuh has it.
-struct Sizes {
+struct SmallSizes {
   int64_t m, n, k, lda, ldb, a_stride, b_stride, out_stride;
 };
 
 struct SmallPlan {
   Function function;
-  Sizes sizes{};
+  SmallSizes sizes{};
   Grid grid;
   bool bias = false;
 };
 
-constexpr int64_t kLargest = 1 << 24;  // multiplications
-constexpr int64_t kLongest = 4096;     // inner dimension
+constexpr int64_t kMostMultiplications = 1 << 24;
+constexpr int64_t kLongestSmall = 4096;  // inner dimension
 
-bool small(const Signature& s, const MatMulAttrs& attrs) {
+bool is_small_product(const Signature& s, const MatMulAttrs& attrs) {
   const MatMulGeometry m = matmul_geometry(s, attrs);
   return m.regular() && m.batch <= 65535 && m.m > 0 && m.n > 0 && m.k > 0 &&
-         m.k <= kLongest && m.n <= 65535 && m.batch * m.m * m.n <= kLargest / m.k;
+         m.k <= kLongestSmall && m.n <= 65535 &&
+         m.batch * m.m * m.n <= kMostMultiplications / m.k;
 }
-bool fits(const Signature& s) { return small(s, s.attrs.as<MatMulAttrs>()); }
-bool fits_fused(const Signature& s) {
-  return small(s, s.attrs.as<FusedMatMulAttrs>().product());
+bool small_product_fits(const Signature& s) {
+  return is_small_product(s, s.attrs.as<MatMulAttrs>());
+}
+bool fused_small_product_fits(const Signature& s) {
+  return is_small_product(s, s.attrs.as<FusedMatMulAttrs>().product());
 }
 
-SmallPlan plan(const Signature& s, const MatMulAttrs& attrs, const ProductEnd& end) {
+SmallPlan plan_small_product(const Signature& s, const MatMulAttrs& attrs,
+                             const ProductEnd& end) {
   const MatMulGeometry m = matmul_geometry(s, attrs);
   const DType dtype = s.in(0).dtype;
   CudaDevice& gpu = gpu_of(s);
@@ -79,13 +83,16 @@ SmallPlan plan(const Signature& s, const MatMulAttrs& attrs, const ProductEnd& e
   p.bias = end.bias;
   return p;
 }
-SmallPlan prepare(const Signature& s) { return plan(s, s.attrs.as<MatMulAttrs>(), {}); }
-SmallPlan prepare_fused(const Signature& s) {
+SmallPlan prepare_small_product(const Signature& s) {
+  return plan_small_product(s, s.attrs.as<MatMulAttrs>(), {});
+}
+SmallPlan prepare_fused_small_product(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedMatMulAttrs>();
-  return plan(s, attrs.product(),
-              {.bias = s.inputs.size() > 2 && s.in(2).dtype != DType::kInvalid,
-               .activation = attrs.activation,
-               .alpha = attrs.alpha});
+  return plan_small_product(
+      s, attrs.product(),
+      {.bias = s.inputs.size() > 2 && s.in(2).dtype != DType::kInvalid,
+       .activation = attrs.activation,
+       .alpha = attrs.alpha});
 }
 void launch_small(const SmallPlan& p, const LaunchArgs& a) {
   const void* bias = p.bias ? a.inputs[2] : nullptr;
@@ -99,10 +106,10 @@ constexpr DTypeMask kSmallTypes =
 }  // namespace
 
 void register_small_product(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_small>("MatMul", "cuda.matmul.small",
-                                                 kSmallTypes, fits));
-  kernels.add(make_kernel<prepare_fused, launch_small>(
-      "FusedMatMul", "cuda.fused_matmul.small", kSmallTypes, fits_fused));
+  kernels.add(make_kernel<prepare_small_product, launch_small>(
+      "MatMul", "cuda.matmul.small", kSmallTypes, small_product_fits));
+  kernels.add(make_kernel<prepare_fused_small_product, launch_small>(
+      "FusedMatMul", "cuda.fused_matmul.small", kSmallTypes, fused_small_product_fits));
 }
 
 }  // namespace tandem::cuda

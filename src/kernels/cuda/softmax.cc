@@ -26,7 +26,7 @@ struct SoftmaxPlan {
   int log = 0;
 };
 
-SoftmaxPlan plan(const Signature& s, bool gradient) {
+SoftmaxPlan plan_softmax(const Signature& s, bool gradient) {
   const Shape& shape = s.out().shape;
   const int64_t given = s.attrs.as<nn::SoftmaxAttrs>().axis;
   const int axis = static_cast<int>(given < 0 ? given + shape.rank() : given);
@@ -46,8 +46,8 @@ SoftmaxPlan plan(const Signature& s, bool gradient) {
                              p.inner == 1 && !gradient ? "softmax_rows" : entry);
   return p;
 }
-SoftmaxPlan prepare_softmax(const Signature& s) { return plan(s, false); }
-SoftmaxPlan prepare_grad(const Signature& s) { return plan(s, true); }
+SoftmaxPlan prepare_softmax(const Signature& s) { return plan_softmax(s, false); }
+SoftmaxPlan prepare_softmax_grad(const Signature& s) { return plan_softmax(s, true); }
 
 void launch_softmax(const SoftmaxPlan& p, const LaunchArgs& a) {
   if (p.rows == 0 || p.n == 0) return;
@@ -63,7 +63,7 @@ void launch_softmax(const SoftmaxPlan& p, const LaunchArgs& a) {
            p.rows, p.n, p.inner, p.log);
   }
 }
-void launch_grad(const SoftmaxPlan& p, const LaunchArgs& a) {
+void launch_softmax_grad(const SoftmaxPlan& p, const LaunchArgs& a) {
   if (p.rows == 0 || p.n == 0) return;
   if (p.kept) {
     launch(p.kept->function, *a.stream, p.kept->grid, a.inputs[0], a.inputs[1],
@@ -83,8 +83,8 @@ void register_softmax(Kernels& kernels) {
         op, std::string("cuda.") + op, kFloats));
   }
   for (const char* op : {"SoftmaxGrad", "LogSoftmaxGrad"}) {
-    kernels.add(
-        make_kernel<prepare_grad, launch_grad>(op, std::string("cuda.") + op, kFloats));
+    kernels.add(make_kernel<prepare_softmax_grad, launch_softmax_grad>(
+        op, std::string("cuda.") + op, kFloats));
   }
 }
 

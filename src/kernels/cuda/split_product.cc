@@ -27,13 +27,13 @@ std::string split_product_text(DType dtype, const SmallForm& form,
 namespace {
 
 /// As device/split_product.cuh has it.
-struct Sizes {
+struct SplitSizes {
   int64_t m, n, k, lda, ldb, parts, share;
 };
 
 struct SplitPlan {
   Function function, end;
-  Sizes sizes{};
+  SplitSizes sizes{};
   Grid grid, end_grid;
   bool bias = false;
   size_t workspace_bytes = 0;
@@ -41,21 +41,24 @@ struct SplitPlan {
 
 constexpr int64_t kMostOutput = 1 << 16;  // elements
 constexpr int64_t kShortest = 1024;       // inner dimension
-constexpr int64_t kLongest = int64_t{1} << 30;
+constexpr int64_t kLongestSplit = int64_t{1} << 30;
 constexpr int kWarps = 8, kSteps = 4;  // of a block; of a warp at least
 
 bool is_long(const Signature& s, const MatMulAttrs& attrs) {
   const MatMulGeometry m = matmul_geometry(s, attrs);
   return m.regular() && m.batch == 1 && m.m > 0 && m.n > 0 && m.k >= kShortest &&
-         m.k <= kLongest && m.m <= kMostOutput && m.n <= kMostOutput &&
+         m.k <= kLongestSplit && m.m <= kMostOutput && m.n <= kMostOutput &&
          m.m * m.n <= kMostOutput && m.k >= 8 * std::max(m.m, m.n);
 }
-bool fits(const Signature& s) { return is_long(s, s.attrs.as<MatMulAttrs>()); }
-bool fits_fused(const Signature& s) {
+bool split_product_fits(const Signature& s) {
+  return is_long(s, s.attrs.as<MatMulAttrs>());
+}
+bool fused_split_product_fits(const Signature& s) {
   return is_long(s, s.attrs.as<FusedMatMulAttrs>().product());
 }
 
-SplitPlan plan(const Signature& s, const MatMulAttrs& attrs, const ProductEnd& end) {
+SplitPlan plan_split_product(const Signature& s, const MatMulAttrs& attrs,
+                             const ProductEnd& end) {
   const MatMulGeometry m = matmul_geometry(s, attrs);
   const DType dtype = s.in(0).dtype;
   CudaDevice& gpu = gpu_of(s);
@@ -86,13 +89,16 @@ SplitPlan plan(const Signature& s, const MatMulAttrs& attrs, const ProductEnd& e
   p.bias = end.bias;
   return p;
 }
-SplitPlan prepare(const Signature& s) { return plan(s, s.attrs.as<MatMulAttrs>(), {}); }
-SplitPlan prepare_fused(const Signature& s) {
+SplitPlan prepare_split_product(const Signature& s) {
+  return plan_split_product(s, s.attrs.as<MatMulAttrs>(), {});
+}
+SplitPlan prepare_fused_split_product(const Signature& s) {
   const auto& attrs = s.attrs.as<FusedMatMulAttrs>();
-  return plan(s, attrs.product(),
-              {.bias = s.inputs.size() > 2 && s.in(2).dtype != DType::kInvalid,
-               .activation = attrs.activation,
-               .alpha = attrs.alpha});
+  return plan_split_product(
+      s, attrs.product(),
+      {.bias = s.inputs.size() > 2 && s.in(2).dtype != DType::kInvalid,
+       .activation = attrs.activation,
+       .alpha = attrs.alpha});
 }
 void launch_split(const SplitPlan& p, const LaunchArgs& a) {
   launch(p.function, *a.stream, p.grid, a.inputs[0], a.inputs[1], a.workspace, p.sizes);
@@ -106,10 +112,10 @@ constexpr DTypeMask kSplitTypes =
 }  // namespace
 
 void register_split_product(Kernels& kernels) {
-  kernels.add(make_kernel<prepare, launch_split>("MatMul", "cuda.matmul.split",
-                                                 kSplitTypes, fits));
-  kernels.add(make_kernel<prepare_fused, launch_split>(
-      "FusedMatMul", "cuda.fused_matmul.split", kSplitTypes, fits_fused));
+  kernels.add(make_kernel<prepare_split_product, launch_split>(
+      "MatMul", "cuda.matmul.split", kSplitTypes, split_product_fits));
+  kernels.add(make_kernel<prepare_fused_split_product, launch_split>(
+      "FusedMatMul", "cuda.fused_matmul.split", kSplitTypes, fused_split_product_fits));
 }
 
 }  // namespace tandem::cuda

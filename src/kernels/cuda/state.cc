@@ -20,15 +20,15 @@ struct UpdatePlan {
   Function function;
   int64_t n = 0;
 };
-UpdatePlan plan(const Signature& s, const char* entry) {
+UpdatePlan plan_update(const Signature& s, const char* entry) {
   UpdatePlan p;
   p.n = s.in(1).shape.num_elements();
   p.function = find_function(s.device, s.op->name, state_text(s.in(0).dtype), entry);
   return p;
 }
-UpdatePlan prepare_assign(const Signature& s) { return plan(s, "assign"); }
-UpdatePlan prepare_add(const Signature& s) { return plan(s, "assign_add"); }
-UpdatePlan prepare_sub(const Signature& s) { return plan(s, "assign_sub"); }
+UpdatePlan prepare_assign(const Signature& s) { return plan_update(s, "assign"); }
+UpdatePlan prepare_add(const Signature& s) { return plan_update(s, "assign_add"); }
+UpdatePlan prepare_sub(const Signature& s) { return plan_update(s, "assign_sub"); }
 void launch_update(const UpdatePlan& p, const LaunchArgs& a) {
   if (p.n == 0) return;
   launch(p.function, *a.stream, grid_for(p.function, p.n), a.inputs[0], a.inputs[1], p.n,

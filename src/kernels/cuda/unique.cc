@@ -51,7 +51,7 @@ struct ListDiffArgs {
 int64_t slots_for(int64_t n) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * n + 2)));
 }
-size_t words(int64_t n) { return static_cast<size_t>(n) * sizeof(int64_t); }
+size_t word_bytes(int64_t n) { return static_cast<size_t>(n) * sizeof(int64_t); }
 
 // ---- Unique
 // ----------------------------------------------------------------------------
@@ -86,7 +86,7 @@ UniquePlan prepare_unique(const Signature& s) {
   p.slices = find_function(s.device, s.op->name, text, "write_slices");
   p.compaction = Compaction(s, text, p.args.s.n);
   p.workspace_bytes =
-      words(2 * p.args.slots + 3 * p.args.s.n) + p.compaction.workspace_bytes();
+      word_bytes(2 * p.args.slots + 3 * p.args.s.n) + p.compaction.workspace_bytes();
   return p;
 }
 void launch_unique(const UniquePlan& p, const LaunchArgs& a, OutputAllocator& outputs) {
@@ -102,8 +102,8 @@ void launch_unique(const UniquePlan& p, const LaunchArgs& a, OutputAllocator& ou
   int64_t* const tiles = args.places + n;
   int64_t distinct = 0;
   if (n > 0) {
-    fill_bytes(stream, args.table, 0xff, words(args.slots));
-    fill_bytes(stream, args.first, 0x7f, words(args.slots));  // above every number
+    fill_bytes(stream, args.table, 0xff, word_bytes(args.slots));
+    fill_bytes(stream, args.first, 0x7f, word_bytes(args.slots));  // above every number
     launch(p.find, stream, grid_for(p.find, n), args);
     distinct = p.compaction.count(stream, args, tiles);
     p.compaction.place(stream, args, tiles);
@@ -139,7 +139,7 @@ ListDiffPlan prepare_list_diff(const Signature& s) {
       slices_text(s.in(0).dtype, s.attrs.as<ListDiffAttrs>().out_idx, "list_diff.cuh");
   p.fill = find_function(s.device, s.op->name, text, "fill_table");
   p.compaction = Compaction(s, text, p.args.x.n);
-  p.workspace_bytes = words(p.args.slots) + p.compaction.workspace_bytes();
+  p.workspace_bytes = word_bytes(p.args.slots) + p.compaction.workspace_bytes();
   return p;
 }
 void launch_list_diff(const ListDiffPlan& p, const LaunchArgs& a,
@@ -149,7 +149,7 @@ void launch_list_diff(const ListDiffPlan& p, const LaunchArgs& a,
   args.y.x = a.inputs[1];
   args.table = static_cast<uint64_t*>(a.workspace);
   int64_t* const tiles = static_cast<int64_t*>(a.workspace) + args.slots;
-  fill_bytes(*a.stream, args.table, 0xff, words(args.slots));
+  fill_bytes(*a.stream, args.table, 0xff, word_bytes(args.slots));
   if (args.y.n > 0) launch(p.fill, *a.stream, grid_for(p.fill, args.y.n), args);
   const int64_t total = p.compaction.count(*a.stream, args, tiles);
   args.values = outputs.allocate(0, {total});

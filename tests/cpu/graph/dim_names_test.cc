@@ -36,11 +36,11 @@ std::string of_one(const Argument& argument, const std::vector<std::string>& nam
       named({argument}, {names}, [&](const Tensors& x) { return Tensors{f(x[0])}; }));
 }
 
-const Argument kBatch{float32, {kOpen, 4}};
+const Argument kOpenBatch{float32, {kOpen, 4}};
 
 TEST(DimNames, EqualNamesStayWhatTheyAre) {
   const Graph g = named(
-      {kBatch, kBatch, {float32, {kOpen}}}, {{"n", ""}, {"n", ""}, {"n"}},
+      {kOpenBatch, kOpenBatch, {float32, {kOpen}}}, {{"n", ""}, {"n", ""}, {"n"}},
       [](const Tensors& x) { return Tensors{x[0] + x[1], x[2] * x[2], x[0] + 1.f}; });
   EXPECT_EQ(result(g, 0), "[n,4]");
   EXPECT_EQ(result(g, 1), "[n]");
@@ -49,9 +49,10 @@ TEST(DimNames, EqualNamesStayWhatTheyAre) {
 
 TEST(DimNames, DifferentOrNoNamesMayBroadcast) {
   const Graph g =
-      named({kBatch, kBatch, kBatch}, {{"n", ""}, {"m", ""}, {}}, [](const Tensors& x) {
-        return Tensors{x[0] + x[2], matmul(x[0], x[2], {.transpose_b = true})};
-      });
+      named({kOpenBatch, kOpenBatch, kOpenBatch}, {{"n", ""}, {"m", ""}, {}},
+            [](const Tensors& x) {
+              return Tensors{x[0] + x[2], matmul(x[0], x[2], {.transpose_b = true})};
+            });
   EXPECT_EQ(result(g, 0), "[?,4]");
   EXPECT_EQ(result(g, 1), "[n,?]");
 }
@@ -75,11 +76,11 @@ TEST(DimNames, FollowShapesThroughValues) {
 }
 
 TEST(DimNames, SizesMadeOfNames) {
-  EXPECT_EQ(of_one(kBatch, {"n", ""},
+  EXPECT_EQ(of_one(kOpenBatch, {"n", ""},
                    [](const Tensor& x) { return concat({x, x, x}, {.axis = 0}); }),
             "[3*n,4]");
   EXPECT_EQ(
-      of_one(kBatch, {"n", ""},
+      of_one(kOpenBatch, {"n", ""},
              [](const Tensor& x) { return concat({x, zeros({2, 4})}, {.axis = 0}); }),
       "[n+2,4]");
   EXPECT_EQ(of_one({float32, {kOpen, kOpen, 4}}, {"n", "t", ""},
@@ -96,7 +97,7 @@ TEST(DimNames, AreNotGivenToWhatIsEqualOnlySometimes) {
     };
   };
   for (int64_t most : {int64_t{1}, int64_t{2}, int64_t{5000}, int64_t{1} << 25}) {
-    EXPECT_EQ(of_one(kBatch, {"n", ""}, head(most)), "[?,4]") << most;
+    EXPECT_EQ(of_one(kOpenBatch, {"n", ""}, head(most)), "[?,4]") << most;
   }
   EXPECT_EQ(
       of_one({float32, {kOpen}}, {"n"},
@@ -105,16 +106,17 @@ TEST(DimNames, AreNotGivenToWhatIsEqualOnlySometimes) {
 }
 
 TEST(DimNames, InBranchesAndLoops) {
-  const Graph g = named({kBatch, kBatch}, {{"n", ""}, {"n", ""}}, [](const Tensors& x) {
-    const Tensors branch = trace_if(
-        reduce_sum(x[0]) > 0.f, [&] { return Tensors{x[0] + x[1]}; },
-        [&] { return Tensors{x[1] * 2.f}; });
-    const Tensors loop =
-        trace_while([](const Tensors& c) { return c[0] < 3; },
-                    [&](const Tensors& c) { return Tensors{c[0] + 1, c[1] + x[0]}; },
-                    {constant(int32_t{0}), x[1]});
-    return Tensors{branch[0], loop[1]};
-  });
+  const Graph g =
+      named({kOpenBatch, kOpenBatch}, {{"n", ""}, {"n", ""}}, [](const Tensors& x) {
+        const Tensors branch = trace_if(
+            reduce_sum(x[0]) > 0.f, [&] { return Tensors{x[0] + x[1]}; },
+            [&] { return Tensors{x[1] * 2.f}; });
+        const Tensors loop =
+            trace_while([](const Tensors& c) { return c[0] < 3; },
+                        [&](const Tensors& c) { return Tensors{c[0] + 1, c[1] + x[0]}; },
+                        {constant(int32_t{0}), x[1]});
+        return Tensors{branch[0], loop[1]};
+      });
   EXPECT_EQ(result(g, 0), "[n,4]");
   EXPECT_EQ(result(g, 1), "[n,4]");
   const Graph& then_branch = *find_node(g, "If").subgraphs[0];
@@ -125,21 +127,21 @@ TEST(DimNames, LetPassesDropWhatChangesNothing) {
   const auto f = [](const Tensors& x) {
     return Tensors{reshape(x[0], shape(x[1])) * 2.f};
   };
-  const Graph open = trace({kBatch, kBatch}, f);
+  const Graph open = trace({kOpenBatch, kOpenBatch}, f);
   EXPECT_EQ(count_ops(simplify(open), "Reshape"), 1);
-  const Graph agreeing = named({kBatch, kBatch}, {{"n", ""}, {"n", ""}}, f);
+  const Graph agreeing = named({kOpenBatch, kOpenBatch}, {{"n", ""}, {"n", ""}}, f);
   EXPECT_EQ(op_list(remove_dead_nodes(simplify(agreeing))), "Mul");
   const auto g = [](const Tensors& x) {
     return Tensors{broadcast_to(x[0], shape(x[1]))};
   };
-  EXPECT_EQ(count_ops(simplify(trace({kBatch, kBatch}, g)), "BroadcastTo"), 1);
+  EXPECT_EQ(count_ops(simplify(trace({kOpenBatch, kOpenBatch}, g)), "BroadcastTo"), 1);
   EXPECT_EQ(op_list(remove_dead_nodes(
-                simplify(named({kBatch, kBatch}, {{"n", ""}, {"n", ""}}, g)))),
+                simplify(named({kOpenBatch, kOpenBatch}, {{"n", ""}, {"n", ""}}, g)))),
             "");
 }
 
 TEST(DimNames, OfGradients) {
-  const Graph product = named({kBatch, kBatch}, {{"n", ""}, {"n", ""}},
+  const Graph product = named({kOpenBatch, kOpenBatch}, {{"n", ""}, {"n", ""}},
                               [](const Tensors& x) { return Tensors{x[0] * x[1]}; });
   const std::vector<ValueRef> wanted{{product.parameters()[0], 0}};
   const std::vector<size_t> results{0};
@@ -148,8 +150,8 @@ TEST(DimNames, OfGradients) {
 }
 
 TEST(DimNames, StayWhenSizesAreKnown) {
-  const Graph g =
-      named({kBatch}, {{"n", ""}}, [](const Tensors& x) { return Tensors{x[0] + 1.f}; });
+  const Graph g = named({kOpenBatch}, {{"n", ""}},
+                        [](const Tensors& x) { return Tensors{x[0] + 1.f}; });
   const Graph known = specialize(g, infos_of({zeros({32, 4})}));
   EXPECT_EQ(result(known), "[n=32,4]");
   EXPECT_NE(known.dump().find("float32[n=32,4]"), std::string::npos) << known.dump();
@@ -157,8 +159,8 @@ TEST(DimNames, StayWhenSizesAreKnown) {
 }
 
 TEST(DimNames, AreStoredAndLoaded) {
-  const Graph g =
-      named({kBatch}, {{"n", ""}}, [](const Tensors& x) { return Tensors{x[0] + 1.f}; });
+  const Graph g = named({kOpenBatch}, {{"n", ""}},
+                        [](const Tensors& x) { return Tensors{x[0] + 1.f}; });
   const Graph back = from_bytes(to_bytes(g), {});
   EXPECT_TRUE(equal(g, back));
   EXPECT_EQ(result(back), "[n,4]");

@@ -9,9 +9,7 @@ namespace {
 
 using namespace testing;
 
-constexpr double kClose = 1e-5;
-
-Graph fused(const Tensors& arguments, const Body& body) {
+Graph with_fused_epilogues(const Tensors& arguments, const Body& body) {
   const Graph before = traced(arguments, body);
   Graph after = fuse_epilogue(before);
   verify(after);
@@ -26,7 +24,7 @@ std::string activation(const Graph& g) {
 Tensors dense() { return {numbers({6, 4}, 1), numbers({4, 5}, 2), numbers({5}, 3)}; }
 
 TEST(FuseEpilogue, BiasAndActivationGoIntoTheProduct) {
-  const Graph g = fused(dense(), [](auto& x) {
+  const Graph g = with_fused_epilogues(dense(), [](auto& x) {
     return Tensors{nn::relu(nn::bias_add(matmul(x[0], x[1]), x[2]))};
   });
   EXPECT_EQ(op_list(g), "FusedMatMul");
@@ -37,8 +35,8 @@ TEST(FuseEpilogue, BiasAndActivationGoIntoTheProduct) {
 TEST(FuseEpilogue, ABiasMayBeAnAddition) {
   for (const Shape& shape : {Shape{5}, Shape{1, 5}}) {
     const Tensors given = {numbers({6, 4}, 1), numbers({4, 5}, 2), numbers(shape, 3)};
-    const Graph g =
-        fused(given, [](auto& x) { return Tensors{tanh(x[2] + matmul(x[0], x[1]))}; });
+    const Graph g = with_fused_epilogues(
+        given, [](auto& x) { return Tensors{tanh(x[2] + matmul(x[0], x[1]))}; });
     EXPECT_EQ(count_kernels(g), 1);
     EXPECT_EQ(activation(g), "Tanh");
   }
@@ -48,7 +46,7 @@ TEST(FuseEpilogue, OtherAdditionsAreNoBias) {
   // One number per row, and a whole matrix.
   for (const Shape& shape : {Shape{6, 1}, Shape{6, 5}}) {
     const Tensors given = {numbers({6, 4}, 1), numbers({4, 5}, 2), numbers(shape, 3)};
-    const Graph g = fused(
+    const Graph g = with_fused_epilogues(
         given, [](auto& x) { return Tensors{nn::relu(matmul(x[0], x[1]) + x[2])}; });
     EXPECT_EQ(op_list(g), "MatMul AddV2 Relu");
   }
@@ -56,7 +54,7 @@ TEST(FuseEpilogue, OtherAdditionsAreNoBias) {
 
 TEST(FuseEpilogue, OfTwoProductsOfOneRowOneIsTheOthersBias) {
   const Tensors given = {numbers({1, 4}, 1), numbers({4, 5}, 2), numbers({4, 5}, 3)};
-  const Graph g = fused(given, [](auto& x) {
+  const Graph g = with_fused_epilogues(given, [](auto& x) {
     return Tensors{tanh(matmul(x[0], x[1]) + matmul(x[0], x[2]))};
   });
   EXPECT_EQ(op_list(g), "MatMul Reshape FusedMatMul");  // a bias has one dimension
@@ -64,7 +62,7 @@ TEST(FuseEpilogue, OfTwoProductsOfOneRowOneIsTheOthersBias) {
 
 TEST(FuseEpilogue, AttributesOfTheProductAreKept) {
   const Tensors given = {numbers({4, 6}, 1), numbers({5, 4}, 2)};
-  const Graph g = fused(given, [](auto& x) {
+  const Graph g = with_fused_epilogues(given, [](auto& x) {
     return Tensors{nn::leaky_relu(
         matmul(x[0], x[1], {.transpose_a = true, .transpose_b = true}), {.alpha = 0.3})};
   });
@@ -76,7 +74,7 @@ TEST(FuseEpilogue, AttributesOfTheProductAreKept) {
 
 TEST(FuseEpilogue, BothGelusHaveTheirName) {
   for (bool approximate : {false, true}) {
-    const Graph g = fused(dense(), [&](auto& x) {
+    const Graph g = with_fused_epilogues(dense(), [&](auto& x) {
       return Tensors{nn::gelu(matmul(x[0], x[1]) + x[2], {.approximate = approximate})};
     });
     EXPECT_EQ(activation(g), approximate ? "GeluTanh" : "GeluErf");
@@ -84,7 +82,7 @@ TEST(FuseEpilogue, BothGelusHaveTheirName) {
 }
 
 TEST(FuseEpilogue, AProductThatOthersUseStays) {
-  const Graph g = fused(dense(), [](auto& x) {
+  const Graph g = with_fused_epilogues(dense(), [](auto& x) {
     const Tensor product = matmul(x[0], x[1]);
     return Tensors{nn::relu(product + x[2]), product};
   });
@@ -92,7 +90,7 @@ TEST(FuseEpilogue, AProductThatOthersUseStays) {
 }
 
 TEST(FuseEpilogue, AReturnedSumKeepsTheActivationOut) {
-  const Graph g = fused(dense(), [](auto& x) {
+  const Graph g = with_fused_epilogues(dense(), [](auto& x) {
     const Tensor sum = matmul(x[0], x[1]) + x[2];
     return Tensors{nn::relu(sum), sum};
   });
@@ -102,7 +100,7 @@ TEST(FuseEpilogue, AReturnedSumKeepsTheActivationOut) {
 
 // The gradient asks where the input was positive; there the output is.
 TEST(FuseEpilogue, GradientsOfReluLookAtTheResult) {
-  const Graph g = fused(dense(), [](auto& x) {
+  const Graph g = with_fused_epilogues(dense(), [](auto& x) {
     const Tensor sum = matmul(x[0], x[1]) + x[2];
     const Tensor y = nn::relu(sum);
     return Tensors{y, nn::relu_grad(y + 1, sum)};
@@ -113,7 +111,7 @@ TEST(FuseEpilogue, GradientsOfReluLookAtTheResult) {
 
 TEST(FuseEpilogue, GradientsOfLeakyReluDoSoForPositiveSlopes) {
   for (double alpha : {0.2, -0.2}) {
-    const Graph g = fused(dense(), [&](auto& x) {
+    const Graph g = with_fused_epilogues(dense(), [&](auto& x) {
       const Tensor sum = matmul(x[0], x[1]) + x[2];
       const Tensor y = nn::leaky_relu(sum, {.alpha = alpha});
       return Tensors{y, nn::leaky_relu_grad(y, sum, {.alpha = alpha})};
@@ -123,7 +121,7 @@ TEST(FuseEpilogue, GradientsOfLeakyReluDoSoForPositiveSlopes) {
 }
 
 TEST(FuseEpilogue, TheGradientOfGeluNeedsTheSum) {
-  const Graph g = fused(dense(), [](auto& x) {
+  const Graph g = with_fused_epilogues(dense(), [](auto& x) {
     const Tensor sum = matmul(x[0], x[1]) + x[2];
     const Tensor y = nn::gelu(sum);
     return Tensors{y, nn::gelu_grad(y, sum)};
@@ -135,7 +133,7 @@ TEST(FuseEpilogue, TheGradientOfGeluNeedsTheSum) {
 // A dense layer on three dimensions: reshape, product, reshape, bias.
 TEST(FuseEpilogue, ReshapesThatKeepTheColumnsDoNotSeparate) {
   const Tensors given = {numbers({2, 3, 4}, 1), numbers({4, 5}, 2), numbers({5}, 3)};
-  const Graph g = fused(given, [](auto& x) {
+  const Graph g = with_fused_epilogues(given, [](auto& x) {
     const Tensor product = matmul(reshape(x[0], {6, 4}), x[1]);
     return Tensors{nn::relu(nn::bias_add(reshape(product, {2, 3, 5}), x[2]))};
   });
@@ -148,7 +146,7 @@ TEST(FuseEpilogue, ConvolutionsInBothLayouts) {
     const auto format = first ? nn::DataFormat::kNCHW : nn::DataFormat::kNHWC;
     const Tensors given = {numbers(first ? Shape{2, 3, 6, 6} : Shape{2, 6, 6, 3}, 1),
                            numbers({3, 3, 3, 4}, 2), numbers({4}, 3)};
-    const Graph g = fused(given, [&](auto& x) {
+    const Graph g = with_fused_epilogues(given, [&](auto& x) {
       const Tensor y = nn::conv2d(
           x[0], x[1],
           {.strides = {2}, .padding = nn::Padding::kSame, .data_format = format});

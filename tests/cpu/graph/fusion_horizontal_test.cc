@@ -68,7 +68,7 @@ Graph fused(const Graph& graph, FusionNotes* notes = nullptr) {
   return g;
 }
 
-Tensors gradients(const std::vector<Shape>& shapes) {
+Tensors gradients_like(const std::vector<Shape>& shapes) {
   Tensors grads;
   for (size_t i = 0; i < shapes.size(); ++i) {
     grads.push_back(numbers(shapes[i], static_cast<uint32_t>(1000 + i)));
@@ -82,7 +82,7 @@ template <class Step>
 void expect_same_steps(const std::vector<Shape>& shapes, Step&& step,
                        double tolerance = 0) {
   Adam plain(shapes), made(shapes), apart(shapes);
-  const Tensors grads = gradients(shapes);
+  const Tensors grads = gradients_like(shapes);
   const auto graph_of = [&](Adam& adam) {
     return traced(grads, [&](auto& g) { return step(adam, g); });
   };
@@ -152,8 +152,8 @@ constexpr int kVariables = 200;
 TEST(FuseHorizontal, AdamOverManyVariablesIsTwoKernels) {
   const auto shapes = mixed_shapes(kVariables);
   Adam adam(shapes);
-  const Graph g = fused(
-      traced(gradients(shapes), [&](auto& grads) { return plain_step(adam, grads); }));
+  const Graph g = fused(traced(gradients_like(shapes),
+                               [&](auto& grads) { return plain_step(adam, grads); }));
   EXPECT_LE(count_kernels(g), 4);  // what is promised
   EXPECT_EQ(count_kernels(g), 2) << kernel_list(g);
   const Node& update = only(g, "FusedMulti");
@@ -169,7 +169,7 @@ TEST(FuseHorizontal, GlobalNormsTakeThreeKernelsMore) {
   const auto shapes = mixed_shapes(kVariables);
   for (bool stacked : {true, false}) {
     Adam adam(shapes);
-    const Graph g = fused(traced(gradients(shapes), [&](auto& grads) {
+    const Graph g = fused(traced(gradients_like(shapes), [&](auto& grads) {
       return stacked ? clipped_step(adam, grads) : clipped_sum_step(adam, grads);
     }));
     EXPECT_LE(count_kernels(g), 5) << kernel_list(g);
@@ -186,8 +186,8 @@ TEST(FuseHorizontal, ClippedAdamComputesTheSame) {
 TEST(FuseHorizontal, UpdatesUnderLossScalingAreFusedInTheirBranch) {
   const auto shapes = mixed_shapes(kVariables);
   Adam adam(shapes);
-  const Graph g = fused(
-      traced(gradients(shapes), [&](auto& grads) { return scaled_step(adam, grads); }));
+  const Graph g = fused(traced(gradients_like(shapes),
+                               [&](auto& grads) { return scaled_step(adam, grads); }));
   const Graph& branch = *find_node(g, "If").subgraphs[0];
   EXPECT_LE(count_kernels(branch), 5) << kernel_list(branch);
   EXPECT_EQ(count_ops(branch, "FusedMulti"), 2);

@@ -1,23 +1,17 @@
 // Cross entropies that swallow the scale of their gradient and the casts around them.
 #include "fusion_testing.h"
-#include "graph/passes/passes.h"
 #include "graph/verify.h"
 #include "ops/fused_losses.h"
-#include "support/traced.h"
 
 namespace tandem {
 namespace {
 
 using namespace testing;
 
-constexpr double kClose = 1e-5;
-constexpr const char* kFused = "FusedSparseCrossEntropy";
+constexpr const char* kFusedLoss = "FusedSparseCrossEntropy";
 constexpr const char* kPlain = "SparseSoftmaxCrossEntropyWithLogits";
 
-Graph optimized(const Tensors& arguments, const Body& body) {
-  return optimize(specialize(*trace(body, arguments), infos_of(arguments)));
-}
-Graph fused(const Tensors& arguments, const Body& body) {
+Graph with_fused_losses(const Tensors& arguments, const Body& body) {
   const Graph before = optimized(arguments, body);
   Graph after = fuse_loss(before);
   verify(after);
@@ -26,7 +20,7 @@ Graph fused(const Tensors& arguments, const Body& body) {
 }
 
 /// Logits in half precision, labels, a weight for each row, a number.
-Tensors layer() {
+Tensors logits_layer() {
   return {cast(numbers({6, 5}, 1), bf16),
           constant(std::vector<int32_t>{0, 3, 4, 1, 2, 2}), numbers({6}, 2),
           numbers({}, 3)};
@@ -35,7 +29,8 @@ Tensor losses(const Tensors& x) {
   return nn::sparse_softmax_cross_entropy(x[1], cast(x[0], float32));
 }
 /// The loss that `body` makes of the arguments, and its gradient by the logits.
-Tensors step(const Tensors& x, const std::function<Tensor(const Tensors&)>& body) {
+Tensors loss_and_gradient(const Tensors& x,
+                          const std::function<Tensor(const Tensors&)>& body) {
   GradientTape tape;
   tape.watch(x[0]);
   const Tensor loss = body(x);
@@ -46,13 +41,13 @@ bool has_gradient(const Node& n) {
 }
 
 TEST(FuseLoss, TheMeanScalesByANumber) {
-  const Graph g = fused(layer(), [](auto& x) {
-    return step(x, [](auto& v) { return reduce_mean(losses(v)); });
+  const Graph g = with_fused_losses(logits_layer(), [](auto& x) {
+    return loss_and_gradient(x, [](auto& v) { return reduce_mean(losses(v)); });
   });
   EXPECT_EQ(count_ops(g, kPlain), 0);
   EXPECT_EQ(count_ops(g, "Cast"), 0);
   EXPECT_EQ(count_ops(g, "Mul"), 0);
-  const Node& n = only(g, kFused);
+  const Node& n = only(g, kFusedLoss);
   EXPECT_TRUE(has_gradient(n));
   EXPECT_EQ(g.info(n.inputs[0]).dtype, bf16);
   EXPECT_EQ(g.info(n.inputs[kLossScale]).shape, Shape{});
@@ -61,53 +56,55 @@ TEST(FuseLoss, TheMeanScalesByANumber) {
 }
 
 TEST(FuseLoss, WeightsScaleRows) {
-  const Graph g = fused(layer(), [](auto& x) {
-    return step(x, [](auto& v) { return reduce_sum(losses(v) * v[2]); });
+  const Graph g = with_fused_losses(logits_layer(), [](auto& x) {
+    return loss_and_gradient(x, [](auto& v) { return reduce_sum(losses(v) * v[2]); });
   });
   EXPECT_EQ(count_ops(g, "Cast"), 0);
-  EXPECT_EQ(g.info(only(g, kFused).inputs[kLossScale]).shape, Shape{6});
+  EXPECT_EQ(g.info(only(g, kFusedLoss).inputs[kLossScale]).shape, Shape{6});
 }
 
 // Loss scaling: a number that is known when the step runs.
 TEST(FuseLoss, TheScaleMayBeComputed) {
-  const Graph g = fused(layer(), [](auto& x) {
-    return step(x, [](auto& v) { return reduce_mean(losses(v)) * (v[3] * v[3]); });
+  const Graph g = with_fused_losses(logits_layer(), [](auto& x) {
+    return loss_and_gradient(
+        x, [](auto& v) { return reduce_mean(losses(v)) * (v[3] * v[3]); });
   });
   EXPECT_EQ(count_ops(g, "Cast"), 0);
-  EXPECT_TRUE(only(g, kFused).inputs[kLossScale].defined());
+  EXPECT_TRUE(only(g, kFusedLoss).inputs[kLossScale].defined());
 }
 
 // Sequences: logits of rank three are looked at as rows, and so is their gradient.
 TEST(FuseLoss, ViewsStandInNobodysWay) {
-  Tensors arguments = layer();
+  Tensors arguments = logits_layer();
   arguments[0] = cast(numbers({2, 3, 5}, 1), bf16);
   arguments[1] = reshape(arguments[1], {2, 3});
   arguments[2] = reshape(arguments[2], {2, 3});
   for (const bool weighted : {false, true}) {
-    const Graph g = fused(arguments, [&](auto& x) {
-      return step(x, [&](auto& v) {
+    const Graph g = with_fused_losses(arguments, [&](auto& x) {
+      return loss_and_gradient(x, [&](auto& v) {
         return weighted ? reduce_sum(losses(v) * v[2]) : reduce_mean(losses(v));
       });
     });
     EXPECT_EQ(count_ops(g, "Cast"), 0) << g.dump();
-    EXPECT_EQ(only(g, kFused).outputs[1].shape, (Shape{6, 5}));
+    EXPECT_EQ(only(g, kFusedLoss).outputs[1].shape, (Shape{6, 5}));
   }
 }
 
 TEST(FuseLoss, WithoutAGradientNoneIsMade) {
-  const Graph g = fused(layer(), [](auto& x) { return Tensors{losses(x)}; });
+  const Graph g =
+      with_fused_losses(logits_layer(), [](auto& x) { return Tensors{losses(x)}; });
   EXPECT_EQ(count_ops(g, "Cast"), 0);
-  EXPECT_FALSE(has_gradient(only(g, kFused)));
-  EXPECT_EQ(only(g, kFused).outputs[1].shape, Shape{0});
+  EXPECT_FALSE(has_gradient(only(g, kFusedLoss)));
+  EXPECT_EQ(only(g, kFusedLoss).outputs[1].shape, Shape{0});
 }
 
 TEST(FuseLoss, OthersMayReadTheCastLogits) {
-  const Graph g = fused(layer(), [](auto& x) {
+  const Graph g = with_fused_losses(logits_layer(), [](auto& x) {
     const Tensor wide = cast(x[0], float32);
     return Tensors{nn::sparse_softmax_cross_entropy(x[1], wide),
                    argmax(wide, {.axis = 1})};
   });
-  EXPECT_EQ(count_ops(g, kFused), 1);
+  EXPECT_EQ(count_ops(g, kFusedLoss), 1);
   EXPECT_EQ(count_ops(g, "Cast"), 1);
 }
 
@@ -123,14 +120,15 @@ TEST(FuseLoss, WithoutCastsTheGradientIsScaled) {
                           : Tensors{loss, cast(by, end)};
   };
   for (const DType end : {float32, DType::kFloat16}) {
-    const Graph g = fused(layer(), [&](auto& x) { return wide(x, end); });
-    const Node& n = only(g, kFused);
+    const Graph g =
+        with_fused_losses(logits_layer(), [&](auto& x) { return wide(x, end); });
+    const Node& n = only(g, kFusedLoss);
     EXPECT_EQ(g.info(n.inputs[0]).dtype, float32);
     EXPECT_EQ(n.outputs[1].dtype, float32);
     EXPECT_EQ(count_ops(g, "Mul"), 0);
     EXPECT_EQ(count_ops(g, "Cast"), 2);
   }
-  const Graph g = fused({numbers({6, 5}, 1), layer()[1]}, [](auto& x) {
+  const Graph g = with_fused_losses({numbers({6, 5}, 1), logits_layer()[1]}, [](auto& x) {
     GradientTape tape;
     tape.watch(x[0]);
     const Tensor loss = reduce_mean(nn::sparse_softmax_cross_entropy(x[1], x[0]));
@@ -138,26 +136,26 @@ TEST(FuseLoss, WithoutCastsTheGradientIsScaled) {
     return Tensors{loss, matmul(by, x[0], {.transpose_b = true}),
                    reduce_sum(by, {.axis = {0}})};
   });
-  EXPECT_TRUE(has_gradient(only(g, kFused)));
+  EXPECT_TRUE(has_gradient(only(g, kFusedLoss)));
   EXPECT_EQ(count_ops(g, "Mul"), 0) << g.dump();
 }
 
 TEST(FuseLoss, WhatDoesNotFitStays) {
   const auto stays = [](const char* what, const Tensors& arguments, const Body& body) {
     SCOPED_TRACE(what);
-    EXPECT_EQ(count_ops(fused(arguments, body), kFused), 0);
+    EXPECT_EQ(count_ops(with_fused_losses(arguments, body), kFusedLoss), 0);
   };
-  stays("the gradient is not scaled", layer(), [](auto& x) {
+  stays("the gradient is not scaled", logits_layer(), [](auto& x) {
     GradientTape tape;
     const Tensor logits = cast(x[0], float32);
     tape.watch(logits);
     const Tensor loss = nn::sparse_softmax_cross_entropy(x[1], logits);
     return Tensors{loss, tape.gradient(loss, {logits})[0].dense()};
   });
-  stays("double precision", {cast(numbers({6, 5}, 1), float64), layer()[1]},
+  stays("double precision", {cast(numbers({6, 5}, 1), float64), logits_layer()[1]},
         [](auto& x) { return Tensors{nn::sparse_softmax_cross_entropy(x[1], x[0])}; });
-  stays("the scale depends on the loss", layer(), [](auto& x) {
-    return step(x, [](auto& v) {
+  stays("the scale depends on the loss", logits_layer(), [](auto& x) {
+    return loss_and_gradient(x, [](auto& v) {
       const Tensor loss = reduce_mean(losses(v));
       return loss * loss;
     });
@@ -166,9 +164,9 @@ TEST(FuseLoss, WhatDoesNotFitStays) {
 
 // Each loss scales the other's gradient: neither could come first.
 TEST(FuseLoss, TwoThatScaleEachOtherStay) {
-  Tensors arguments = layer();
+  Tensors arguments = logits_layer();
   arguments.push_back(cast(numbers({6, 5}, 7), bf16));
-  const Graph g = fused(arguments, [](auto& x) {
+  const Graph g = with_fused_losses(arguments, [](auto& x) {
     GradientTape tape;
     tape.watch(x[0]);
     tape.watch(x[4]);
@@ -178,7 +176,7 @@ TEST(FuseLoss, TwoThatScaleEachOtherStay) {
     for (const auto& by : tape.gradient(loss, {x[0], x[4]})) all.push_back(by.dense());
     return all;
   });
-  EXPECT_EQ(count_ops(g, kFused), 0);
+  EXPECT_EQ(count_ops(g, kFusedLoss), 0);
   EXPECT_EQ(count_ops(g, kPlain), 2);
 }
 

@@ -8,9 +8,7 @@ namespace {
 
 using namespace testing;
 
-constexpr double kClose = 1e-5;
-
-Graph fused(const Tensors& arguments, const Body& body) {
+Graph with_fused_norms(const Tensors& arguments, const Body& body) {
   const Graph before = traced(arguments, body);
   Graph after = fuse_norm(before);
   verify(after);
@@ -19,13 +17,14 @@ Graph fused(const Tensors& arguments, const Body& body) {
 }
 
 /// x, scale, offset, and a tensor of x's shape.
-Tensors layer() {
+Tensors norm_layer() {
   return {numbers({4, 3, 5}, 1), numbers({5}, 2), numbers({5}, 3), numbers({4, 3, 5}, 4)};
 }
 Tensor norm(const Tensors& x) { return nn::fused_batch_norm(x[0], x[1], x[2], {}, {}).y; }
 
 TEST(FuseNorm, ReluGoesIntoTheNormalisation) {
-  const Graph g = fused(layer(), [](auto& x) { return Tensors{nn::relu(norm(x))}; });
+  const Graph g =
+      with_fused_norms(norm_layer(), [](auto& x) { return Tensors{nn::relu(norm(x))}; });
   EXPECT_EQ(op_list(g), "FusedBatchNormEx");
   EXPECT_EQ(only(g, "FusedBatchNormEx").name, "fused/BatchNorm_Relu");
   EXPECT_FALSE(only(g, "FusedBatchNormEx").inputs[kNormSide].defined());
@@ -33,7 +32,7 @@ TEST(FuseNorm, ReluGoesIntoTheNormalisation) {
 
 TEST(FuseNorm, SoDoesASum) {
   for (const bool turned : {false, true}) {
-    const Graph g = fused(layer(), [&](auto& x) {
+    const Graph g = with_fused_norms(norm_layer(), [&](auto& x) {
       return Tensors{nn::relu(turned ? x[3] + norm(x) : norm(x) + x[3])};
     });
     EXPECT_EQ(op_list(g), "FusedBatchNormEx");
@@ -43,10 +42,10 @@ TEST(FuseNorm, SoDoesASum) {
 
 TEST(FuseNorm, MomentsAndAttributesAreKept) {
   const nn::FusedBatchNormAttrs attrs{.epsilon = 0.5, .exponential_avg_factor = 0.1};
-  Tensors given = layer();
+  Tensors given = norm_layer();
   given.push_back(numbers({5}, 5));
   given.push_back(numbers({5}, 6));
-  const Graph g = fused(given, [&](auto& x) {
+  const Graph g = with_fused_norms(given, [&](auto& x) {
     const auto n = nn::fused_batch_norm(x[0], x[1], x[2], x[4], x[5], attrs);
     return Tensors{nn::relu(n.y), n.batch_mean, n.batch_variance};
   });
@@ -58,7 +57,7 @@ TEST(FuseNorm, MomentsAndAttributesAreKept) {
 }
 
 TEST(FuseNorm, OfTwoThatAreAddedOneIsTheOthersSide) {
-  const Graph g = fused(layer(), [](auto& x) {
+  const Graph g = with_fused_norms(norm_layer(), [](auto& x) {
     const Tensor other = nn::fused_batch_norm(x[3], x[1], x[2], {}, {}).y;
     return Tensors{nn::relu(norm(x) + other)};
   });
@@ -66,12 +65,12 @@ TEST(FuseNorm, OfTwoThatAreAddedOneIsTheOthersSide) {
 }
 
 TEST(FuseNorm, WhatOthersUseStays) {
-  const Graph returned = fused(layer(), [](auto& x) {
+  const Graph returned = with_fused_norms(norm_layer(), [](auto& x) {
     const Tensor y = norm(x);
     return Tensors{nn::relu(y), y};
   });
   EXPECT_EQ(op_list(returned), "FusedBatchNormV3 Relu");
-  const Graph read = fused(layer(), [](auto& x) {
+  const Graph read = with_fused_norms(norm_layer(), [](auto& x) {
     const Tensor y = norm(x) + x[3];
     return Tensors{nn::relu(y), y * y};
   });
@@ -79,11 +78,12 @@ TEST(FuseNorm, WhatOthersUseStays) {
 }
 
 TEST(FuseNorm, OtherSumsAreNoSide) {
-  Tensors given = layer();
+  Tensors given = norm_layer();
   given[3] = numbers({5}, 4);  // broadcasts
-  const Graph g = fused(given, [](auto& x) { return Tensors{nn::relu(norm(x) + x[3])}; });
+  const Graph g =
+      with_fused_norms(given, [](auto& x) { return Tensors{nn::relu(norm(x) + x[3])}; });
   EXPECT_EQ(op_list(g), "FusedBatchNormV3 AddV2 Relu");
-  const Graph twice = fused(layer(), [](auto& x) {
+  const Graph twice = with_fused_norms(norm_layer(), [](auto& x) {
     const Tensor y = norm(x);
     return Tensors{nn::relu(y + y)};
   });
@@ -92,7 +92,7 @@ TEST(FuseNorm, OtherSumsAreNoSide) {
 
 // What is added was made from the normalisation's own moments: it cannot come before it.
 TEST(FuseNorm, ASideThatComesFromTheNormalisationStays) {
-  const Graph g = fused(layer(), [](auto& x) {
+  const Graph g = with_fused_norms(norm_layer(), [](auto& x) {
     const auto n = nn::fused_batch_norm(x[0], x[1], x[2], {}, {});
     return Tensors{nn::relu(n.y + (x[3] + n.batch_mean))};
   });
@@ -100,7 +100,7 @@ TEST(FuseNorm, ASideThatComesFromTheNormalisationStays) {
 }
 
 TEST(FuseNorm, GradientsOfReluLookAtTheResult) {
-  const Graph g = fused(layer(), [](auto& x) {
+  const Graph g = with_fused_norms(norm_layer(), [](auto& x) {
     const Tensor sum = norm(x) + x[3];
     const Tensor y = nn::relu(sum);
     return Tensors{y, nn::relu_grad(y + 1, sum)};
@@ -110,7 +110,7 @@ TEST(FuseNorm, GradientsOfReluLookAtTheResult) {
 
 TEST(FuseNorm, NothingIsDoneWhereItIsNotAllowed) {
   const Graph before =
-      traced(layer(), [](auto& x) { return Tensors{nn::relu(norm(x))}; });
+      traced(norm_layer(), [](auto& x) { return Tensors{nn::relu(norm(x))}; });
   const auto never = [](const Graph&, const Node&, const OpDef&, AttrsRef, ValueRef) {
     return false;
   };

@@ -3,9 +3,11 @@
 #include <cmath>
 #include <random>
 
+#include "graph/passes/passes.h"
 #include "graph/rewriter.h"
 #include "graph/verify.h"
 #include "run/graph_interpreter.h"
+#include "support/traced.h"
 
 namespace tandem::testing {
 
@@ -13,6 +15,10 @@ Graph traced(const Tensors& like, const Body& body) {
   std::vector<Argument> arguments;
   for (const Tensor& t : like) arguments.push_back({t.dtype(), t.shape()});
   return trace(arguments, body);
+}
+
+Graph optimized(const Tensors& arguments, const Body& body) {
+  return optimize(specialize(*trace(body, arguments), infos_of(arguments)));
 }
 
 namespace {

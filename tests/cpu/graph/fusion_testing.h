@@ -19,6 +19,9 @@ using Body = std::function<Tensors(const Tensors&)>;
 /// The graph of `body` with parameters like the given tensors.
 Graph traced(const Tensors& like, const Body& body);
 
+/// The same after all passes but fusion; `body` may have gradients inside.
+Graph optimized(const Tensors& arguments, const Body& body);
+
 /// The inverse of fusion: every Fused and FusedMulti node as the ops of its program. What
 /// fused kernels are compared with, and a reading of programs of its own.
 Graph unfused(const Graph& graph);
@@ -33,6 +36,9 @@ std::string kernel_list(const Graph& graph);
 
 /// Numbers from -1 to 1, the same in every run.
 Tensor numbers(const Shape& shape, uint32_t seed);
+
+/// For results that fused kernels round in another order.
+inline constexpr double kClose = 1e-5;
 
 /// Both graphs give the same bits (`tolerance` 0) or nearly the same numbers.
 void expect_same(const Graph& a, const Graph& b, const Tensors& arguments,

@@ -7,6 +7,7 @@
 #include "graph/passes/passes.h"
 #include "graph/verify.h"
 #include "run/graph_interpreter.h"
+#include "support/layouts.h"
 #include "support/random_graph.h"
 #include "support/trace_support.h"
 #include "support/traced.h"
@@ -21,9 +22,6 @@ using nn::Padding;
 
 const Argument kLast{float32, {2, 6, 5, 3}};   // NHWC
 const Argument kFirst{float32, {2, 3, 6, 5}};  // NCHW
-
-Tensor to_first(const Tensor& x) { return transpose(x, {{0, 3, 1, 2}}); }
-Tensor to_last(const Tensor& x) { return transpose(x, {{0, 2, 3, 1}}); }
 
 Tensor numbers(const Shape& shape, float scale = 1) {
   std::vector<float> data;
@@ -53,107 +51,124 @@ Graph optimised(const std::vector<Argument>& arguments, const Function& f,
   EXPECT_TRUE(equal(made, layout(made, target))) << made.dump();
   return made;
 }
-std::string left(const Argument& argument, const std::function<Tensor(Tensor)>& f,
-                 const LayoutTarget& target = {}) {
+std::string left_by_layout(const Argument& argument,
+                           const std::function<Tensor(Tensor)>& f,
+                           const LayoutTarget& target = {}) {
   return op_list(
       optimised({argument}, [&](const Tensors& x) { return Tensors{f(x[0])}; }, target));
 }
 
 TEST(Layout, ASandwichVanishes) {
-  EXPECT_EQ(left(kLast, [](Tensor x) { return to_last(nn::relu(to_first(x))); }), "Relu");
+  EXPECT_EQ(
+      left_by_layout(kLast, [](Tensor x) { return to_last(nn::relu(to_first(x))); }),
+      "Relu");
   // Constants over channels, columns and scalars are laid out anew.
-  EXPECT_EQ(left(kLast,
-                 [](Tensor x) {
-                   Tensor y = to_first(x) * numbers({3, 1, 1}) + numbers({6, 1});
-                   return to_last(maximum(y + 1.f, numbers({1, 3, 6, 5})));
-                 }),
+  EXPECT_EQ(left_by_layout(kLast,
+                           [](Tensor x) {
+                             Tensor y =
+                                 to_first(x) * numbers({3, 1, 1}) + numbers({6, 1});
+                             return to_last(maximum(y + 1.f, numbers({1, 3, 6, 5})));
+                           }),
             "Mul AddV2 AddV2 Maximum");
   // A matrix and back: a permutation that undoes itself.
-  EXPECT_EQ(left({float32, {4, 7}},
-                 [](Tensor x) {
-                   return transpose(exp(transpose(x, {{1, 0}})) + numbers({4}), {{1, 0}});
-                 }),
+  EXPECT_EQ(left_by_layout({float32, {4, 7}},
+                           [](Tensor x) {
+                             return transpose(exp(transpose(x, {{1, 0}})) + numbers({4}),
+                                              {{1, 0}});
+                           }),
             "Exp AddV2");
 }
 
 TEST(Layout, AxesFollow) {
-  EXPECT_EQ(left(kLast,
-                 [](Tensor x) {
-                   const Tensor y = to_first(x);
-                   return to_last(concat({y, exp(y)}, {1}));
-                 }),
+  EXPECT_EQ(left_by_layout(kLast,
+                           [](Tensor x) {
+                             const Tensor y = to_first(x);
+                             return to_last(concat({y, exp(y)}, {1}));
+                           }),
             "Exp ConcatV2");
-  EXPECT_EQ(left(kLast,
-                 [](Tensor x) {
-                   return to_last(pad(to_first(x), {{0, 0}, {0, 1}, {2, 3}, {0, 0}}));
-                 }),
-            "Pad");
-  EXPECT_EQ(left(kLast,
-                 [](Tensor x) {
-                   return to_last(slice(to_first(x), {0, 1, 2, 0}, {-1, 2, 3, -1}));
-                 }),
+  EXPECT_EQ(
+      left_by_layout(kLast,
+                     [](Tensor x) {
+                       return to_last(pad(to_first(x), {{0, 0}, {0, 1}, {2, 3}, {0, 0}}));
+                     }),
+      "Pad");
+  EXPECT_EQ(
+      left_by_layout(kLast,
+                     [](Tensor x) {
+                       return to_last(slice(to_first(x), {0, 1, 2, 0}, {-1, 2, 3, -1}));
+                     }),
+      "Slice");
+  EXPECT_EQ(left_by_layout(kLast,
+                           [](Tensor x) {
+                             return to_last(
+                                 index(to_first(x), {Index::all(), Index::slice(1, 3)}));
+                           }),
             "Slice");
-  EXPECT_EQ(left(kLast,
-                 [](Tensor x) {
-                   return to_last(index(to_first(x), {Index::all(), Index::slice(1, 3)}));
-                 }),
-            "Slice");
-  EXPECT_EQ(left(kLast,
-                 [](Tensor x) {
-                   const Tensors parts = split(to_first(x), {.num = 3, .axis = 1});
-                   return to_last(parts[0] * parts[1] - parts[2]);
-                 }),
+  EXPECT_EQ(left_by_layout(kLast,
+                           [](Tensor x) {
+                             const Tensors parts =
+                                 split(to_first(x), {.num = 3, .axis = 1});
+                             return to_last(parts[0] * parts[1] - parts[2]);
+                           }),
             "Split Mul Sub");
-  EXPECT_EQ(left(kLast,
-                 [](Tensor x) {
-                   const Tensor y = to_first(x);
-                   return to_last(y - reduce_mean(y, {.axis = {1}, .keepdims = true}));
-                 }),
+  EXPECT_EQ(left_by_layout(kLast,
+                           [](Tensor x) {
+                             const Tensor y = to_first(x);
+                             return to_last(
+                                 y - reduce_mean(y, {.axis = {1}, .keepdims = true}));
+                           }),
             "Mean Sub");
   EXPECT_EQ(
-      left(kLast, [](Tensor x) { return reduce_sum(to_first(x), {.axis = {-1, -2}}); }),
+      left_by_layout(
+          kLast, [](Tensor x) { return reduce_sum(to_first(x), {.axis = {-1, -2}}); }),
       "Sum");
   // What is left of the dimensions would come out in another order.
-  EXPECT_EQ(left(kLast, [](Tensor x) { return reduce_sum(to_first(x), {.axis = {2}}); }),
+  EXPECT_EQ(left_by_layout(
+                kLast, [](Tensor x) { return reduce_sum(to_first(x), {.axis = {2}}); }),
             "Transpose Sum");
 }
 
 TEST(Layout, OpsWithAFormatChangeIt) {
-  EXPECT_EQ(
-      left(kLast,
-           [](Tensor x) {
-             const Tensor y =
-                 nn::bias_add(to_first(x), numbers({3}), {DataFormat::kNCHW});
-             return to_last(nn::fused_batch_norm(y, numbers({3}), numbers({3}), {}, {},
-                                                 {.data_format = DataFormat::kNCHW})
-                                .y);
-           }),
-      "BiasAdd FusedBatchNormV3");
+  EXPECT_EQ(left_by_layout(kLast,
+                           [](Tensor x) {
+                             const Tensor y = nn::bias_add(to_first(x), numbers({3}),
+                                                           {DataFormat::kNCHW});
+                             return to_last(nn::fused_batch_norm(
+                                                y, numbers({3}), numbers({3}), {}, {},
+                                                {.data_format = DataFormat::kNCHW})
+                                                .y);
+                           }),
+            "BiasAdd FusedBatchNormV3");
   // Also towards channels first, when that is what saves bytes.
-  EXPECT_EQ(
-      left(kFirst,
-           [](Tensor x) { return to_first(nn::bias_add(to_last(x), numbers({3}))); }),
-      "BiasAdd");
+  EXPECT_EQ(left_by_layout(kFirst,
+                           [](Tensor x) {
+                             return to_first(nn::bias_add(to_last(x), numbers({3})));
+                           }),
+            "BiasAdd");
 }
 
 TEST(Layout, TransposesStandWhereTheyAreSmallest) {
   // Behind the sum it would cost the same: nothing changes.
-  EXPECT_EQ(left(kLast, [](Tensor x) { return to_first(x) + numbers({2, 3, 6, 5}); }),
-            "Transpose AddV2");
+  EXPECT_EQ(
+      left_by_layout(kLast, [](Tensor x) { return to_first(x) + numbers({2, 3, 6, 5}); }),
+      "Transpose AddV2");
   // Only one of the two is transposed: moving it would make it two.
   const auto two = [](const Tensors& x) {
     return Tensors{to_first(x[0]) + x[1], to_first(x[0])};
   };
   EXPECT_EQ(count_ops(optimised({kLast, kFirst}, two), "Transpose"), 1);
   // Half the bytes behind the cast, a quarter behind the pool.
-  EXPECT_EQ(left(kLast, [](Tensor x) { return cast(to_first(x), DType::kFloat16); }),
-            "Cast Transpose");
-  EXPECT_EQ(left(kLast, [](Tensor x) { return cast(to_first(x), DType::kFloat64); }),
-            "Transpose Cast");
-  EXPECT_EQ(left(kLast,
-                 [](Tensor x) {
-                   return reduce_max(to_first(x), {.axis = {1}, .keepdims = true});
-                 }),
+  EXPECT_EQ(
+      left_by_layout(kLast, [](Tensor x) { return cast(to_first(x), DType::kFloat16); }),
+      "Cast Transpose");
+  EXPECT_EQ(
+      left_by_layout(kLast, [](Tensor x) { return cast(to_first(x), DType::kFloat64); }),
+      "Transpose Cast");
+  EXPECT_EQ(left_by_layout(kLast,
+                           [](Tensor x) {
+                             return reduce_max(to_first(x),
+                                               {.axis = {1}, .keepdims = true});
+                           }),
             "Max Reshape");
   // A result that is shown in both layouts costs one transposition.
   const auto both = [](const Tensors& x) {
@@ -169,22 +184,23 @@ TEST(Layout, ConvolutionsRunChannelsLast) {
                             .explicit_paddings = {0, 0, 0, 0, 1, 2, 0, 1},
                             .data_format = DataFormat::kNCHW};
   const auto conv = [&](Tensor x) { return nn::conv2d(x, numbers({2, 2, 3, 4}), attrs); };
-  EXPECT_EQ(left(kFirst, conv, {.convolution = 2}), "Transpose Conv2D Transpose");
+  EXPECT_EQ(left_by_layout(kFirst, conv, {.convolution = 2}),
+            "Transpose Conv2D Transpose");
   // Alone it costs less than the transposes would, two in a row cost more.
-  EXPECT_EQ(left(kFirst, conv), "Conv2D");
+  EXPECT_EQ(left_by_layout(kFirst, conv), "Conv2D");
   const auto two = [](Tensor x) {
     const nn::ConvAttrs same{.padding = Padding::kSame, .data_format = DataFormat::kNCHW};
     return nn::conv2d(nn::conv2d(x, numbers({3, 3, 3, 3}), same), numbers({1, 1, 3, 3}),
                       same);
   };
-  EXPECT_EQ(left(kFirst, two), "Transpose Conv2D Conv2D Transpose");
-  EXPECT_EQ(left(kFirst, two, {.convolution = 0}), "Conv2D Conv2D");
-  EXPECT_EQ(left({float32, {1, 2, 3, 4, 5}},
-                 [](Tensor x) {
-                   return nn::conv3d(x, numbers({2, 1, 2, 2, 3}),
-                                     {.data_format = DataFormat::kNCDHW});
-                 },
-                 {.convolution = 2}),
+  EXPECT_EQ(left_by_layout(kFirst, two), "Transpose Conv2D Conv2D Transpose");
+  EXPECT_EQ(left_by_layout(kFirst, two, {.convolution = 0}), "Conv2D Conv2D");
+  EXPECT_EQ(left_by_layout({float32, {1, 2, 3, 4, 5}},
+                           [](Tensor x) {
+                             return nn::conv3d(x, numbers({2, 1, 2, 2, 3}),
+                                               {.data_format = DataFormat::kNCDHW});
+                           },
+                           {.convolution = 2}),
             "Transpose Conv3D Transpose");
   const auto pool = [](Tensor x) {
     return nn::avg_pool2d(x, {.ksize = {1, 1, 2, 3},
@@ -192,14 +208,14 @@ TEST(Layout, ConvolutionsRunChannelsLast) {
                               .padding = Padding::kSame,
                               .data_format = DataFormat::kNCHW});
   };
-  EXPECT_EQ(left(kFirst, pool), "AvgPool");  // few channels
-  EXPECT_EQ(left({float32, {2, 8, 6, 5}}, pool), "Transpose AvgPool Transpose");
+  EXPECT_EQ(left_by_layout(kFirst, pool), "AvgPool");  // few channels
+  EXPECT_EQ(left_by_layout({float32, {2, 8, 6, 5}}, pool), "Transpose AvgPool Transpose");
   // One channel: nothing moves.
-  EXPECT_EQ(left({float32, {2, 1, 6, 5}},
-                 [](Tensor x) {
-                   return nn::conv2d(x, numbers({2, 2, 1, 1}),
-                                     {.data_format = DataFormat::kNCHW});
-                 }),
+  EXPECT_EQ(left_by_layout({float32, {2, 1, 6, 5}},
+                           [](Tensor x) {
+                             return nn::conv2d(x, numbers({2, 2, 1, 1}),
+                                               {.data_format = DataFormat::kNCHW});
+                           }),
             "Conv2D");
 }
 

@@ -28,7 +28,7 @@ VariableLoader same_variables(const Graph& g) {
   };
 }
 
-Graph sample(Variable& v) {
+Graph program_with_loop(Variable& v) {
   return trace({{float32, {kUnknownDim, 3}}}, [&](const Tensors& x) {
     NameScope scope("layer");
     DeviceScope device("/CPU:0");
@@ -46,7 +46,7 @@ Graph sample(Variable& v) {
 
 TEST(Serialize, LoadsBackEqual) {
   Variable v(constant({1.f, 2.f, 3.f}), {.name = "weights"});
-  const Graph g = sample(v);
+  const Graph g = program_with_loop(v);
   const std::string bytes = to_bytes(g);
   std::vector<StoredVariable> asked;
   const Graph back = from_bytes(bytes, [&](const StoredVariable& s) {
@@ -64,7 +64,7 @@ TEST(Serialize, LoadsBackEqual) {
 
 TEST(Serialize, LoadedGraphsRun) {
   Variable v(constant({1.f, 2.f, 3.f}));
-  Graph g = sample(v);
+  Graph g = program_with_loop(v);
   const std::string bytes = to_bytes(g);
   const Tensor x = constant({{1.f, 2.f, 3.f}});
   const Tensors expected = interpret(g, Tensors{x});
@@ -93,7 +93,7 @@ TEST(Serialize, RandomProgramsBeforeAndAfterPasses) {
 
 TEST(Serialize, VariablesMustFit) {
   Variable v(constant({1.f, 2.f, 3.f}), {.name = "weights"});
-  const std::string bytes = to_bytes(sample(v));
+  const std::string bytes = to_bytes(program_with_loop(v));
   EXPECT_THROW(from_bytes(bytes), InvalidArgumentError);
   const Variable shorter(constant({1.f})), ints(constant({1, 2, 3}));
   for (const Variable& wrong : {shorter, ints}) {
@@ -115,7 +115,7 @@ bool loads(std::string_view bytes, const Variable& v) {
 
 TEST(Serialize, TruncatedAndFlippedBytesAreRefused) {
   Variable v(constant({1.f, 2.f, 3.f}));
-  const std::string bytes = to_bytes(sample(v));
+  const std::string bytes = to_bytes(program_with_loop(v));
   ASSERT_TRUE(loads(bytes, v));
   for (size_t n = 0; n < bytes.size(); n += n < 64 ? 1 : 37) {
     EXPECT_FALSE(loads(std::string_view(bytes).substr(0, n), v)) << n;
@@ -133,7 +133,7 @@ TEST(Serialize, TruncatedAndFlippedBytesAreRefused) {
 // Damage that the checksum does not see, because it was made before: still no crash.
 TEST(Serialize, WrongHeadersAreErrors) {
   Variable v(constant({1.f, 2.f, 3.f}));
-  const std::string bytes = to_bytes(sample(v));
+  const std::string bytes = to_bytes(program_with_loop(v));
   uint64_t header_size = 0;
   std::memcpy(&header_size, bytes.data() + 12, 8);
   std::mt19937_64 random(6);

@@ -9,7 +9,7 @@
 namespace tandem::testing {
 namespace {
 
-Graph sample(const Variable& v) {
+Graph two_nodes(const Variable& v) {
   return trace({{float32, {2, 3}}}, [&](const Tensors& x) {
     Variable(v).assign_add(reduce_sum(x[0]));
     return Tensors{x[0] * 2.f};
@@ -27,45 +27,45 @@ std::string problem(const Graph& g) {
 
 TEST(Verify, AcceptsTracedGraphs) {
   const Variable v(constant(0.f));
-  EXPECT_EQ(problem(sample(v)), "none");
+  EXPECT_EQ(problem(two_nodes(v)), "none");
 }
 
 TEST(Verify, OrderArityAndInference) {
   const Variable v(constant(0.f));
-  Graph g = sample(v);
+  Graph g = two_nodes(v);
   const int32_t mul = g.results()[0].node;
   g.node(mul).inputs[0] = {mul, 0};
   EXPECT_NE(problem(g).find("does not exist yet"), std::string::npos);
-  g = sample(v);
+  g = two_nodes(v);
   g.node(mul).inputs[0] = {0, 3};
   EXPECT_NE(problem(g).find("output that does not exist"), std::string::npos);
-  g = sample(v);
+  g = two_nodes(v);
   g.node(mul).inputs.pop_back();
   EXPECT_NE(problem(g).find("Mul has 1 inputs"), std::string::npos);
-  g = sample(v);
+  g = two_nodes(v);
   g.node(mul).outputs[0].shape = {2, 4};
   EXPECT_NE(problem(g).find("inference says float32[2,3]"), std::string::npos);
-  g = sample(v);
+  g = two_nodes(v);
   g.node(mul).outputs[0].dtype = int32;
   EXPECT_NE(problem(g).find("output 0 is int32"), std::string::npos);
-  g = sample(v);
+  g = two_nodes(v);
   g.node(mul).name = g.node(0).name;
   EXPECT_NE(problem(g).find("name is taken"), std::string::npos);
-  g = sample(v);
+  g = two_nodes(v);
   g.node(mul).after = {mul};
   EXPECT_NE(problem(g).find("comes after"), std::string::npos);
 }
 
 TEST(Verify, StatesAreWrittenOnce) {
   const Variable v(constant(0.f));
-  Graph g = sample(v);
+  Graph g = two_nodes(v);
   Node again = find_node(g, "AssignAddVariableOp");
   g.add_node(again);
   EXPECT_NE(problem(g).find("another node wrote"), std::string::npos);
-  g = sample(v);
+  g = two_nodes(v);
   g.results()[0] = g.final_states()[0];
   EXPECT_NE(problem(g).find("a result is a state"), std::string::npos);
-  g = sample(v);
+  g = two_nodes(v);
   const Node& write = find_node(g, "AssignAddVariableOp");
   const ValueRef state = write.inputs[0];
   g.node(g.results()[0].node).inputs[0] = state;

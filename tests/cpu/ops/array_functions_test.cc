@@ -116,7 +116,7 @@ TEST(ArrayFunctions, MakeWhatTheySay) {
 }
 
 template <class F>
-std::string message_of(F&& f) {
+std::string invalid_argument_of(F&& f) {
   try {
     f();
   } catch (const InvalidArgumentError& e) {
@@ -124,8 +124,9 @@ std::string message_of(F&& f) {
   }
   return "nothing was thrown";
 }
-#define EXPECT_SAYS(expression, words) \
-  EXPECT_NE(message_of([&] { expression; }).find(words), std::string::npos) << #expression
+#define EXPECT_SAYS(expression, words)                                               \
+  EXPECT_NE(invalid_argument_of([&] { expression; }).find(words), std::string::npos) \
+      << #expression
 
 TEST(ArrayErrors, UseTensorFlowsWords) {
   const Tensor x = reshape(range(6, float32), {2, 3});
@@ -205,3 +206,5 @@ TEST(ArrayGradients, SecondOrder) {
 
 }  // namespace
 }  // namespace tandem
+
+#undef EXPECT_SAYS

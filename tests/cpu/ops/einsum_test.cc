@@ -151,8 +151,8 @@ TEST(Einsum, Gradient) {
 }
 
 template <class E>
-void expect_error(const std::string& equation, const std::vector<Shape>& shapes,
-                  const std::string& phrase) {
+void expect_einsum_error(const std::string& equation, const std::vector<Shape>& shapes,
+                         const std::string& phrase) {
   std::vector<Tensor> inputs;
   for (const Shape& s : shapes) inputs.push_back(zeros(s));
   try {
@@ -164,17 +164,17 @@ void expect_error(const std::string& equation, const std::vector<Shape>& shapes,
 }
 
 TEST(Einsum, Errors) {
-  expect_error<InvalidArgumentError>("ij,jk->ik", {{2, 3}, {4, 5}},
-                                     "Expected dimension 3");
-  expect_error<InvalidArgumentError>("ij,jk->ik", {{5, 1}, {2, 4}},
-                                     "Expected dimension 1");
-  expect_error<ValueError>("ij,jk->il", {{2, 3}, {3, 5}}, "label l not present");
-  expect_error<ValueError>("ij,jk->ik", {{2, 3}}, "expecting 2");
-  expect_error<InvalidArgumentError>("ijk->ik", {{2, 3}}, "rank 3 but got: 2");
-  expect_error<ValueError>("ij->ii", {{2, 3}}, "appearing more than once");
-  expect_error<InvalidArgumentError>("...ij->ij", {{5, 2, 3}}, "no ellipsis");
-  expect_error<ValueError>("i1->i", {{2, 3}}, "incorrect format");
-  expect_error<InvalidArgumentError>("ii->i", {{2, 3}}, "Expected dimension 2");
+  expect_einsum_error<InvalidArgumentError>("ij,jk->ik", {{2, 3}, {4, 5}},
+                                            "Expected dimension 3");
+  expect_einsum_error<InvalidArgumentError>("ij,jk->ik", {{5, 1}, {2, 4}},
+                                            "Expected dimension 1");
+  expect_einsum_error<ValueError>("ij,jk->il", {{2, 3}, {3, 5}}, "label l not present");
+  expect_einsum_error<ValueError>("ij,jk->ik", {{2, 3}}, "expecting 2");
+  expect_einsum_error<InvalidArgumentError>("ijk->ik", {{2, 3}}, "rank 3 but got: 2");
+  expect_einsum_error<ValueError>("ij->ii", {{2, 3}}, "appearing more than once");
+  expect_einsum_error<InvalidArgumentError>("...ij->ij", {{5, 2, 3}}, "no ellipsis");
+  expect_einsum_error<ValueError>("i1->i", {{2, 3}}, "incorrect format");
+  expect_einsum_error<InvalidArgumentError>("ii->i", {{2, 3}}, "Expected dimension 2");
 }
 
 // Runs inference alone, as tracing does, on tensors that have no contents.

@@ -16,7 +16,7 @@ using Values = std::vector<T>;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 template <class F>
-std::string message_of(F&& f) {
+std::string class_and_message_of(F&& f) {
   try {
     f();
   } catch (const Error& e) {
@@ -24,9 +24,10 @@ std::string message_of(F&& f) {
   }
   return "no error";
 }
-#define EXPECT_ERROR(expression, words)                                             \
-  EXPECT_NE(message_of([&] { (void)(expression); }).find(words), std::string::npos) \
-      << message_of([&] { (void)(expression); })
+#define EXPECT_ERROR(expression, words)                                    \
+  EXPECT_NE(class_and_message_of([&] { (void)(expression); }).find(words), \
+            std::string::npos)                                             \
+      << class_and_message_of([&] { (void)(expression); })
 
 TEST(Elementwise, NumbersTakeTheDtypeOfTheTensor) {
   const Tensor x = constant({1.0f, 2.0f, 4.0f});
@@ -247,3 +248,5 @@ TEST(Elementwise, ActivationsMadeOfOthers) {
 
 }  // namespace
 }  // namespace tandem
+
+#undef EXPECT_ERROR

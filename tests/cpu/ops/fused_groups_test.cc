@@ -87,7 +87,7 @@ struct Call {
 
   void expect_results() {
     const Kernel* kernel = KernelRegistry::get().choose(signature, kHostPlatform);
-    const Ref<Prepared> prepared = kernel->prepare(signature);
+    const tandem::Ref<Prepared> prepared = kernel->prepare(signature);
     Memory workspace(prepared->workspace_bytes);
     LaunchArgs a = args();
     a.workspace = workspace.data();

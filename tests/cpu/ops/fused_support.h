@@ -80,7 +80,7 @@ inline std::vector<Bytes> run_kernel(const FusedAttrs& attrs,
     if (!supported) throw InternalError("no kernel for " + attrs.program);
     return {};
   }
-  const Ref<Prepared> prepared = kernel->prepare(s);
+  const tandem::Ref<Prepared> prepared = kernel->prepare(s);
   std::vector<Memory> in, out;
   std::vector<void*> in_pointers, out_pointers;
   for (const Tensor& t : inputs) {

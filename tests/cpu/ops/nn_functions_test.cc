@@ -172,3 +172,5 @@ TEST(NnErrors, NextCallWorks) {
 
 }  // namespace
 }  // namespace tandem
+
+#undef EXPECT_MESSAGE

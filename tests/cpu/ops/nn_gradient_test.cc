@@ -14,7 +14,7 @@ namespace {
 using Tensors = std::vector<Tensor>;
 using Function = std::function<Tensor(const Tensors&)>;
 
-Tensor random_tensor(const Shape& shape, double low = -1, double high = 1) {
+Tensor uniform_tensor(const Shape& shape, double low = -1, double high = 1) {
   static std::mt19937_64 random(17);
   std::uniform_real_distribution<double> uniform(low, high);
   std::vector<double> values(static_cast<size_t>(shape.num_elements()));
@@ -73,22 +73,22 @@ TEST(NnGradient, BatchNormInTraining) {
                                         {.epsilon = 0.01, .data_format = format})
                        .y);
     };
-    const Tensors inputs = {random_tensor({2, 3, 2, 3}), random_tensor({3}),
-                            random_tensor({3})};
+    const Tensors inputs = {uniform_tensor({2, 3, 2, 3}), uniform_tensor({3}),
+                            uniform_tensor({3})};
     expect_gradient(f, inputs);
     expect_gradient(gradient_of(f), inputs, 1e-5);
   }
 }
 
 TEST(NnGradient, BatchNormInInference) {
-  const Tensor mean = random_tensor({3}), variance = random_tensor({3}, 0.5, 1);
+  const Tensor mean = uniform_tensor({3}), variance = uniform_tensor({3}, 0.5, 1);
   const Function f = [&](const Tensors& in) {
     return weigh(nn::fused_batch_norm(in[0], in[1], in[2], mean, variance,
                                       {.epsilon = 0.01, .is_training = false})
                      .y);
   };
-  const Tensors inputs = {random_tensor({4, 2, 3}), random_tensor({3}),
-                          random_tensor({3})};
+  const Tensors inputs = {uniform_tensor({4, 2, 3}), uniform_tensor({3}),
+                          uniform_tensor({3})};
   expect_gradient(f, inputs);
   expect_gradient(gradient_of(f), inputs, 1e-5);
 }
@@ -97,7 +97,8 @@ TEST(NnGradient, LayerNormTwice) {
   const Function f = [](const Tensors& in) {
     return weigh(square(nn::layer_normalization(in[0], in[1], in[2], {.epsilon = 0.01})));
   };
-  const Tensors inputs = {random_tensor({3, 5}), random_tensor({5}), random_tensor({5})};
+  const Tensors inputs = {uniform_tensor({3, 5}), uniform_tensor({5}),
+                          uniform_tensor({5})};
   expect_gradient(f, inputs);
   expect_gradient(gradient_of(f), inputs, 1e-5);
 }
@@ -107,7 +108,7 @@ TEST(NnGradient, LayerNormOverLeadingAxis) {
     return weigh(nn::layer_normalization(in[0], in[1], in[2], {.axis = {0, 2}}));
   };
   expect_gradient(
-      f, {random_tensor({3, 2, 4}), random_tensor({3, 4}), random_tensor({3, 4})});
+      f, {uniform_tensor({3, 2, 4}), uniform_tensor({3, 4}), uniform_tensor({3, 4})});
 }
 
 TEST(NnGradient, ConvolutionTwice) {
@@ -115,7 +116,7 @@ TEST(NnGradient, ConvolutionTwice) {
     return weigh(square(
         nn::conv2d(in[0], in[1], {.strides = {2}, .padding = nn::Padding::kSame})));
   };
-  const Tensors inputs = {random_tensor({1, 5, 4, 2}), random_tensor({3, 2, 2, 3})};
+  const Tensors inputs = {uniform_tensor({1, 5, 4, 2}), uniform_tensor({3, 2, 2, 3})};
   expect_gradient(f, inputs);
   expect_gradient(gradient_of(f), inputs, 1e-5);
 }
@@ -126,21 +127,21 @@ TEST(NnGradient, PoolsTwice) {
         .ksize = {2}, .strides = {1}, .padding = nn::Padding::kSame};
     return weigh(square(nn::max_pool2d(in[0], attrs)) * nn::avg_pool2d(in[0], attrs));
   };
-  const Tensors inputs = {random_tensor({1, 4, 4, 2})};
+  const Tensors inputs = {uniform_tensor({1, 4, 4, 2})};
   expect_gradient(f, inputs);
   expect_gradient(gradient_of(f), inputs, 1e-5);
 }
 
 TEST(NnGradient, SoftmaxAndLossesTwice) {
-  const Tensor labels = nn::softmax(random_tensor({3, 4}));
+  const Tensor labels = nn::softmax(uniform_tensor({3, 4}));
   const Function f = [&](const Tensors& in) {
     return weigh(nn::softmax(in[0], {0})) + weigh(square(nn::log_softmax(in[0]))) +
            weigh(square(nn::softmax_cross_entropy(labels, in[0]))) +
            weigh(square(nn::sparse_softmax_cross_entropy(
                constant(std::vector<int32_t>{0, 3, 1}), in[0])));
   };
-  expect_gradient(f, {random_tensor({3, 4})});
-  expect_gradient(gradient_of(f), {random_tensor({3, 4})}, 1e-5);
+  expect_gradient(f, {uniform_tensor({3, 4})});
+  expect_gradient(gradient_of(f), {uniform_tensor({3, 4})}, 1e-5);
 }
 
 TEST(NnGradient, Attention) {
@@ -149,10 +150,10 @@ TEST(NnGradient, Attention) {
   const Function f = [&](const Tensors& in) {
     return weigh(nn::scaled_dot_product_attention(in[0], in[1], in[2], mask, in[3]));
   };
-  expect_gradient(f, {random_tensor({2, 2, 4, 3}), random_tensor({2, 3, 2, 3}),
-                      random_tensor({2, 3, 2, 5}), random_tensor({4, 1, 3})});
-  const Tensors inputs = {random_tensor({1, 2, 2, 3}), random_tensor({1, 3, 2, 3}),
-                          random_tensor({1, 3, 2, 2}), random_tensor({2, 1, 3})};
+  expect_gradient(f, {uniform_tensor({2, 2, 4, 3}), uniform_tensor({2, 3, 2, 3}),
+                      uniform_tensor({2, 3, 2, 5}), uniform_tensor({4, 1, 3})});
+  const Tensors inputs = {uniform_tensor({1, 2, 2, 3}), uniform_tensor({1, 3, 2, 3}),
+                          uniform_tensor({1, 3, 2, 2}), uniform_tensor({2, 1, 3})};
   expect_gradient(gradient_of(f), inputs, 1e-5);
 }
 
@@ -161,8 +162,8 @@ TEST(NnGradient, AttentionCausalHeadsFirst) {
     return weigh(nn::scaled_dot_product_attention(in[0], in[1], in[2], {}, {},
                                                   {.causal = true, .heads_first = true}));
   };
-  const Tensors inputs = {random_tensor({1, 2, 4, 3}), random_tensor({1, 2, 4, 3}),
-                          random_tensor({1, 2, 4, 3})};
+  const Tensors inputs = {uniform_tensor({1, 2, 4, 3}), uniform_tensor({1, 2, 4, 3}),
+                          uniform_tensor({1, 2, 4, 3})};
   expect_gradient(f, inputs);
   expect_gradient(gradient_of(f), inputs, 1e-5);
 }
@@ -178,8 +179,8 @@ TEST(NnGradient, Lstm) {
       return weigh(r.sequence) + weigh(square(r.h)) + weigh(r.c);
     };
     expect_gradient(
-        f, {random_tensor({2, 3, 2}), random_tensor({2, 12}), random_tensor({3, 12}),
-            random_tensor({12}), random_tensor({2, 3}), random_tensor({2, 3})});
+        f, {uniform_tensor({2, 3, 2}), uniform_tensor({2, 12}), uniform_tensor({3, 12}),
+            uniform_tensor({12}), uniform_tensor({2, 3}), uniform_tensor({2, 3})});
   }
 }
 
@@ -193,8 +194,8 @@ TEST(NnGradient, Gru) {
       return weigh(r.sequence) + weigh(square(r.h));
     };
     expect_gradient(
-        f, {random_tensor({2, 3, 2}), random_tensor({2, 9}), random_tensor({3, 9}),
-            random_tensor({2, 9}), random_tensor({2, 3})});
+        f, {uniform_tensor({2, 3, 2}), uniform_tensor({2, 9}), uniform_tensor({3, 9}),
+            uniform_tensor({2, 9}), uniform_tensor({2, 3})});
   }
 }
 
@@ -208,7 +209,7 @@ TEST(NnGradient, FunctionsOfOtherOps) {
            weigh(nn::batch_normalization(in[0], m.mean, m.variance, m.mean, m.variance,
                                          0.1));
   };
-  expect_gradient(f, {random_tensor({2, 3, 2}), random_tensor({2, 3, 2}, 0.1, 0.9)});
+  expect_gradient(f, {uniform_tensor({2, 3, 2}), uniform_tensor({2, 3, 2}, 0.1, 0.9)});
 }
 
 TEST(NnGradient, LocalResponseNormalization) {
@@ -216,7 +217,7 @@ TEST(NnGradient, LocalResponseNormalization) {
     return weigh(nn::local_response_normalization(
         in[0], {.depth_radius = 1, .bias = 1.5, .alpha = 0.5, .beta = 0.75}));
   };
-  expect_gradient(f, {random_tensor({1, 2, 2, 5})});
+  expect_gradient(f, {uniform_tensor({1, 2, 2, 5})});
 }
 
 }  // namespace

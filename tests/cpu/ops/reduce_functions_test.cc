@@ -15,8 +15,10 @@
 namespace tandem {
 namespace {
 
+using C = std::complex<double>;
+
 // The contents of a tensor of any real dtype.
-void expect_values(const Tensor& t, const std::vector<double>& expected) {
+void expect_numbers(const Tensor& t, const std::vector<double>& expected) {
   const std::vector<double> got = cast(t, float64).to_vector<double>();
   ASSERT_EQ(got.size(), expected.size());
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-6) << i;
@@ -113,22 +115,22 @@ TEST(Reduce, BadCountsHaveTensorFlowsWords) {
 
 TEST(Reduce, AfterAnErrorTheNextCallWorks) {
   EXPECT_THROW(segment_sum(constant({1.f, 2.f}), constant({1, 0})), InvalidArgumentError);
-  expect_values(segment_sum(constant({1.f, 2.f}), constant({0, 0})), {3.f});
+  expect_numbers(segment_sum(constant({1.f, 2.f}), constant({0, 0})), {3.f});
 }
 
 TEST(Reduce, Bincount) {
   const Tensor x = constant({1, 1, 2, 5});
-  expect_values(bincount(x), {0, 2, 1, 0, 0, 1});
-  expect_values(bincount(x, {.minlength = 8}), {0, 2, 1, 0, 0, 1, 0, 0});
-  expect_values(bincount(x, {.minlength = 10, .maxlength = 3}), {0, 2, 1});
-  expect_values(bincount(x, {.weights = constant({1.f, 2.f, 3.f, 4.f})}),
-                {0, 3, 3, 0, 0, 4});
-  expect_values(bincount(x, {.binary_output = true}), {0, 1, 1, 0, 0, 1});
+  expect_numbers(bincount(x), {0, 2, 1, 0, 0, 1});
+  expect_numbers(bincount(x, {.minlength = 8}), {0, 2, 1, 0, 0, 1, 0, 0});
+  expect_numbers(bincount(x, {.minlength = 10, .maxlength = 3}), {0, 2, 1});
+  expect_numbers(bincount(x, {.weights = constant({1.f, 2.f, 3.f, 4.f})}),
+                 {0, 3, 3, 0, 0, 4});
+  expect_numbers(bincount(x, {.binary_output = true}), {0, 1, 1, 0, 0, 1});
   EXPECT_EQ(bincount(zeros(Shape{0}, int32)).shape(), Shape{0});
   const Tensor rows = bincount(constant({{1, 1, 2}, {3, 0, 0}}), {.per_row = true});
   EXPECT_EQ(rows.shape(), (Shape{2, 4}));
-  expect_values(rows, {0, 2, 1, 0, 2, 0, 0, 1});
-  expect_values(bincount(constant({{1, 1}, {3, 0}})), {1, 2, 0, 1});
+  expect_numbers(rows, {0, 2, 1, 0, 2, 0, 0, 1});
+  expect_numbers(bincount(constant({{1, 1}, {3, 0}})), {1, 2, 0, 1});
 }
 
 TEST(Reduce, Functions) {
@@ -137,18 +139,17 @@ TEST(Reduce, Functions) {
   EXPECT_EQ(count_nonzero(constant({"", "a"})).item<int64_t>(), 1);
   EXPECT_FLOAT_EQ(zero_fraction(constant({0, 1, 2})).item<float>(), 1.0f / 3);
   EXPECT_TRUE(std::isnan(zero_fraction(zeros(Shape{0})).item<float>()));
-  using C = std::complex<double>;
   const Tensor z = constant(std::vector<C>{C(1, 1), C(0, 2)});
   EXPECT_DOUBLE_EQ(reduce_variance(z).item<double>(), 0.5);
   EXPECT_DOUBLE_EQ(reduce_std(z).item<double>(), std::sqrt(0.5));
   EXPECT_FLOAT_EQ(reduce_std(constant({1.f, 3.f})).item<float>(), 1.f);
   const Tensor rows = constant({{1.f, 2.f}, {3.f, 4.f}, {5.f, 6.f}});
-  expect_values(unsorted_segment_mean(rows, constant({2, 2, 0}), constant(3)),
-                {5, 6, 0, 0, 2, 3});
-  expect_values(unsorted_segment_sqrt_n(rows, constant({1, 1, -1}), constant(2)),
-                {0, 0, 4 / std::sqrt(2.f), 6 / std::sqrt(2.f)});
-  expect_values(sparse_segment_sqrt_n(rows, constant({0, 1}), constant({0, 0})),
-                {4 / std::sqrt(2.f), 6 / std::sqrt(2.f)});
+  expect_numbers(unsorted_segment_mean(rows, constant({2, 2, 0}), constant(3)),
+                 {5, 6, 0, 0, 2, 3});
+  expect_numbers(unsorted_segment_sqrt_n(rows, constant({1, 1, -1}), constant(2)),
+                 {0, 0, 4 / std::sqrt(2.f), 6 / std::sqrt(2.f)});
+  expect_numbers(sparse_segment_sqrt_n(rows, constant({0, 1}), constant({0, 0})),
+                 {4 / std::sqrt(2.f), 6 / std::sqrt(2.f)});
 }
 
 TEST(Reduce, SumsOfHalfPrecisionAddUpInSingle) {
@@ -173,7 +174,7 @@ TEST(Reduce, TiesShareTheGradient) {
   GradientTape tape;
   tape.watch(x);
   auto [g] = tape.gradient(reduce_max(x), {x});
-  expect_values(g.dense(), {0, 0.5f, 0.5f});
+  expect_numbers(g.dense(), {0, 0.5f, 0.5f});
 }
 
 TEST(Reduce, GradientOfExclusiveLogsumexp) {
@@ -181,7 +182,7 @@ TEST(Reduce, GradientOfExclusiveLogsumexp) {
   GradientTape tape;
   tape.watch(x);
   auto [g] = tape.gradient(cumulative_logsumexp(x, {.exclusive = true}), {x});
-  expect_values(g.dense(), {1.7310585975646973, 0.26894140243530273, 0});
+  expect_numbers(g.dense(), {1.7310585975646973, 0.26894140243530273, 0});
 }
 
 TEST(Reduce, GradientThroughNoSegments) {
@@ -189,7 +190,7 @@ TEST(Reduce, GradientThroughNoSegments) {
   GradientTape tape;
   tape.watch(x);
   auto [g] = tape.gradient(unsorted_segment_sum(x, constant({-1, -1}), constant(0)), {x});
-  expect_values(g.dense(), {0, 0, 0, 0, 0, 0});
+  expect_numbers(g.dense(), {0, 0, 0, 0, 0, 0});
 }
 
 // sum(weights * d f / d x), by the tape.

@@ -8,16 +8,16 @@
 #include <gtest/gtest.h>
 
 #include "support/alone.h"
+#include "support/floats.h"
 #include "tandem/tandem.h"
 
 namespace tandem {
 namespace {
 
-using Floats = std::vector<float>;
+using testing::Floats;
+using testing::floats;
 using Int32s = std::vector<int32_t>;
 using Int64s = std::vector<int64_t>;
-
-Floats floats(const Tensor& t) { return t.to_vector<float>(); }
 
 Floats random_floats(size_t n, int values) {
   std::mt19937 random(7);

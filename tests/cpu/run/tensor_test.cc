@@ -12,24 +12,26 @@
 namespace tandem {
 namespace {
 
-const float* address(const Tensor& t) { return static_cast<const float*>(t.host_data()); }
+const float* host_address(const Tensor& t) {
+  return static_cast<const float*>(t.host_data());
+}
 
 TEST(Views, ReshapeSharesTheMemory) {
   const Tensor x = constant({{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}});
   const Tensor y = reshape(x, Shape{3, -1});
   EXPECT_EQ(y.shape(), (Shape{3, 2}));
-  EXPECT_EQ(address(y), address(x));
-  EXPECT_EQ(address(expand_dims(x, 0)), address(x));
-  EXPECT_EQ(address(squeeze(expand_dims(x, 1), {.axis = {1}})), address(x));
-  EXPECT_EQ(address(identity(x)), address(x));
+  EXPECT_EQ(host_address(y), host_address(x));
+  EXPECT_EQ(host_address(expand_dims(x, 0)), host_address(x));
+  EXPECT_EQ(host_address(squeeze(expand_dims(x, 1), {.axis = {1}})), host_address(x));
+  EXPECT_EQ(host_address(identity(x)), host_address(x));
 }
 
 TEST(Views, LeadingSlicesShareTheMemory) {
   const Tensor x = reshape(range(0, 12, 1, float32), Shape{4, 3});
   const Tensor rows = slice(x, {1, 0}, {2, 3});
-  EXPECT_EQ(address(rows), address(x) + 3);
+  EXPECT_EQ(host_address(rows), host_address(x) + 3);
   EXPECT_EQ(rows.to_vector<float>(), (std::vector<float>{3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(address(strided_slice(x, {2}, {4}, {1})), address(x) + 6);
+  EXPECT_EQ(host_address(strided_slice(x, {2}, {4}, {1})), host_address(x) + 6);
   // Not contiguous: a copy.
   const Tensor columns = slice(x, {0, 1}, {4, 1});
   EXPECT_EQ(columns.to_vector<float>(), (std::vector<float>{1, 4, 7, 10}));

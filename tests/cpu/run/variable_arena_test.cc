@@ -4,15 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include "support/floats.h"
 #include "tandem/tandem.h"
 #include "tandem/train.h"
 
 namespace tandem {
 namespace {
 
-using Floats = std::vector<float>;
-
-Floats floats(const Tensor& t) { return t.to_vector<float>(); }
+using testing::Floats;
+using testing::floats;
 
 std::vector<VariableImpl*> impls(const std::vector<Variable>& variables) {
   std::vector<VariableImpl*> list;
@@ -26,7 +26,7 @@ bool together(const std::vector<Variable>& variables) {
 }
 
 // The address of a variable's value, for comparisons.
-const void* address(const Variable& v) {
+const void* value_address(const Variable& v) {
   const VariableImpl& impl = variable_of(v.handle());
   LeaseSet leases;
   return impl.value.impl()->address(leases);
@@ -72,27 +72,27 @@ TEST_F(Arena, StepsGoOnInPlace) {
   EXPECT_EQ(floats(a.read()), Floats(3, 2));
   EXPECT_EQ(floats(b.read()), Floats(10, 4));
   EXPECT_EQ(floats(c.read()), Floats{2});
-  const void* before = address(b);
+  const void* before = value_address(b);
   step();
-  EXPECT_EQ(address(b), before);
+  EXPECT_EQ(value_address(b), before);
   EXPECT_EQ(floats(b.read()), Floats(10, 8));
 }
 
 TEST_F(Arena, SnapshotsKeepTheirContentsAndTheVariableComesBack) {
   step();
-  const void* home = address(b);
+  const void* home = value_address(b);
   Tensor old = b.read();
   step();
   EXPECT_EQ(floats(old), Floats(10, 4));
   EXPECT_EQ(floats(b.read()), Floats(10, 8));
   EXPECT_FALSE(VariableArena::at_home(variable_of(b.handle())));
-  EXPECT_NE(address(b), home);
+  EXPECT_NE(value_address(b), home);
   step();  // its place is still looked at
   EXPECT_EQ(floats(old), Floats(10, 4));
-  EXPECT_NE(address(b), home);
+  EXPECT_NE(value_address(b), home);
   old = Tensor();
   step();
-  EXPECT_EQ(address(b), home);
+  EXPECT_EQ(value_address(b), home);
   EXPECT_EQ(floats(b.read()), Floats(10, 32));
 }
 
@@ -106,12 +106,12 @@ TEST_F(Arena, ViewsKeepTheirPlaceToo) {
 
 TEST_F(Arena, AnAssignedValueComesBackWithTheNextStep) {
   step();
-  const void* home = address(a);
+  const void* home = value_address(a);
   a.assign(zeros({3}) + 10.f);
   synchronize();  // work under way still looks at its operands
   step();
   EXPECT_EQ(floats(a.read()), Floats(3, 11));
-  EXPECT_EQ(address(a), home);
+  EXPECT_EQ(value_address(a), home);
 }
 
 // One variable takes over the memory of another's snapshot: each finds its own place.
@@ -122,7 +122,7 @@ TEST_F(Arena, ValuesInEachOthersPlaces) {
     d.assign_add(zeros({3}) + 1.f);
   });
   both();
-  const void *home_a = address(a), *home_d = address(d);
+  const void *home_a = value_address(a), *home_d = value_address(d);
   a.assign(d.read());
   d.assign(zeros({3}));
   // Work of a device that is under way still looks at its operands.
@@ -132,8 +132,8 @@ TEST_F(Arena, ValuesInEachOthersPlaces) {
   }
   EXPECT_EQ(floats(a.read()), Floats(3, 10));
   EXPECT_EQ(floats(d.read()), Floats(3, 2));
-  EXPECT_EQ(address(a), home_a);
-  EXPECT_EQ(address(d), home_d);
+  EXPECT_EQ(value_address(a), home_a);
+  EXPECT_EQ(value_address(d), home_d);
 }
 
 TEST_F(Arena, EveryPlanFollowsAVariableThatMoves) {

@@ -8,19 +8,20 @@
 #include <gtest/gtest.h>
 
 #include "support/alone.h"
+#include "support/floats.h"
 #include "tandem/tandem.h"
 #include "tensor/variable_impl.h"
 
 namespace tandem {
 namespace {
 
-using Floats = std::vector<float>;
+using testing::Floats;
 
-bool on_gpu() { return device_count("GPU") > 0; }
+bool has_gpu() { return device_count("GPU") > 0; }
 
 class VariableSharing : public ::testing::Test {
  protected:
-  VariableSharing() : scope_(on_gpu() ? "/GPU:0" : "/CPU:0") {}
+  VariableSharing() : scope_(has_gpu() ? "/GPU:0" : "/CPU:0") {}
 
  private:
   DeviceScope scope_;
@@ -29,7 +30,7 @@ class VariableSharing : public ::testing::Test {
 Floats values(const Tensor& t) { return t.to_vector<float>(); }
 
 // The memory behind the value once nothing is under way.
-const Buffer* memory(const Variable& v) {
+const Buffer* memory_of(const Variable& v) {
   synchronize();
   return variable_of(v.handle()).value.impl()->buffer.get();
 }
@@ -79,20 +80,20 @@ TEST_F(VariableSharing, InitialValueStaysAsItWas) {
 
 TEST_F(VariableSharing, WritesInPlaceWhenNobodyElseHoldsTheMemory) {
   Variable v(constant({1.f, 2.f, 3.f}));
-  const Buffer* first = memory(v);
+  const Buffer* first = memory_of(v);
   v.assign_add(constant({1.f, 1.f, 1.f}));
-  EXPECT_EQ(memory(v), first);
+  EXPECT_EQ(memory_of(v), first);
   v.scatter_mul(constant({0, 0}), constant({2.f, 3.f}));
-  EXPECT_EQ(memory(v), first);
+  EXPECT_EQ(memory_of(v), first);
   {
     const Tensor read = v.read();
     v.assign_add(constant({1.f, 1.f, 1.f}));
-    EXPECT_NE(memory(v), first);
+    EXPECT_NE(memory_of(v), first);
     EXPECT_EQ(values(read), (Floats{12, 3, 4}));
   }
-  const Buffer* second = memory(v);
+  const Buffer* second = memory_of(v);
   v.assign_add(constant({1.f, 1.f, 1.f}));
-  EXPECT_EQ(memory(v), second);
+  EXPECT_EQ(memory_of(v), second);
   EXPECT_EQ(values(v), (Floats{14, 5, 6}));
 }
 
@@ -110,11 +111,11 @@ TEST_F(VariableSharing, AssignTakesAReadyValueWithoutACopy) {
   Tensor value = constant({5.f, 6.f});
   value.wait();
   v.assign(value);
-  EXPECT_EQ(memory(v), value.impl()->buffer.get());
+  EXPECT_EQ(memory_of(v), value.impl()->buffer.get());
   value = Tensor();
-  const Buffer* taken = memory(v);
+  const Buffer* taken = memory_of(v);
   v.assign_add(constant({1.f, 1.f}));
-  EXPECT_EQ(memory(v), taken);
+  EXPECT_EQ(memory_of(v), taken);
   EXPECT_EQ(values(v), (Floats{6, 7}));
 }
 
@@ -132,14 +133,14 @@ TEST_F(VariableSharing, VariablesDoNotShareWrites) {
 
 TEST(VariableSharingOnHost, ForeignMemoryIsNeverWritten) {
   DeviceScope cpu("/CPU:0");
-  Floats memory{1, 2, 3};
-  Variable v(from_foreign(memory.data(), DType::kFloat32, {3}, nullptr));
+  Floats memory_of{1, 2, 3};
+  Variable v(from_foreign(memory_of.data(), DType::kFloat32, {3}, nullptr));
   v.assign_add(constant({1.f, 1.f, 1.f}));
-  EXPECT_EQ(memory, (Floats{1, 2, 3}));
+  EXPECT_EQ(memory_of, (Floats{1, 2, 3}));
   EXPECT_EQ(values(v), (Floats{2, 3, 4}));
-  v.assign(from_foreign(memory.data(), DType::kFloat32, {3}, nullptr));
+  v.assign(from_foreign(memory_of.data(), DType::kFloat32, {3}, nullptr));
   v.assign_add(constant({5.f, 5.f, 5.f}));
-  EXPECT_EQ(memory, (Floats{1, 2, 3}));
+  EXPECT_EQ(memory_of, (Floats{1, 2, 3}));
   EXPECT_EQ(values(v), (Floats{6, 7, 8}));
 }
 
@@ -309,3 +310,5 @@ TEST_F(VariableSharing, ManyThreadsAssignAndRead) {
 
 }  // namespace
 }  // namespace tandem
+
+#undef EXPECT_MESSAGE

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "support/alone.h"
+#include "support/floats.h"
 #include "tandem/tandem.h"
 
 namespace tandem {
 namespace {
 
-using Floats = std::vector<float>;
+using testing::Floats;
+
 Floats read(const Variable& v) { return v.read().to_vector<float>(); }
 
 TEST(Variable, AReadIsASnapshot) {

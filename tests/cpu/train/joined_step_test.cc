@@ -7,11 +7,13 @@
 #include "tandem/function.h"
 #include "tandem/tandem.h"
 #include "tandem/train.h"
+#include "weights.h"
 
 namespace tandem {
 namespace {
 
 using namespace optimizers;
+using testing::expect_same;
 using Make = std::function<std::unique_ptr<Optimizer>()>;
 
 // Sizes that fill their places, with one of 10 elements and a single number among them.
@@ -37,7 +39,7 @@ Tensor loss_of(const std::vector<Variable>& weights, const Tensor& x) {
   return loss + reduce_sum(weights[6].read() + reshape(weights[7].read(), {8, 8})) * x;
 }
 
-struct Training {
+struct JoinedTraining {
   std::vector<Variable> weights;
   std::unique_ptr<Optimizer> optimizer;
 
@@ -48,20 +50,6 @@ struct Training {
     return loss;
   }
 };
-
-void expect_same(const std::vector<Variable>& a, const std::vector<Variable>& b,
-                 double tolerance) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    const auto x = cast(a[i], float64).to_vector<double>();
-    const auto y = cast(b[i], float64).to_vector<double>();
-    ASSERT_EQ(x.size(), y.size());
-    for (size_t k = 0; k < x.size(); ++k) {
-      EXPECT_NEAR(x[k], y[k], tolerance * (1 + std::abs(x[k])))
-          << a[i].name() << " " << k;
-    }
-  }
-}
 
 std::vector<std::pair<std::string, Make>> optimizers_of_interest() {
   return {
@@ -96,7 +84,7 @@ TEST(JoinedStep, IsTheEagerStep) {
   for (const DType odd : {DType::kFloat32, DType::kFloat64}) {
     for (const auto& [name, make] : optimizers_of_interest()) {
       SCOPED_TRACE(name);
-      Training eager{make_weights(odd), make()}, traced{make_weights(odd), make()};
+      JoinedTraining eager{make_weights(odd), make()}, traced{make_weights(odd), make()};
       const auto step = function([&](Tensor x) { return traced.step(x); });
       for (int i = 0; i < 4; ++i) {
         const Tensor x = constant(0.5f + 0.25f * static_cast<float>(i));
@@ -113,7 +101,7 @@ TEST(JoinedStep, IsTheEagerStep) {
 // left of the arena.
 TEST(JoinedStep, FollowsVariablesThatAreElsewhere) {
   const Make make = optimizers_of_interest()[0].second;
-  Training eager{make_weights(), make()}, traced{make_weights(), make()};
+  JoinedTraining eager{make_weights(), make()}, traced{make_weights(), make()};
   const auto step = function([&](Tensor x) { return traced.step(x); });
   const Tensor x = constant(0.75f);
   Tensor held;
@@ -127,7 +115,7 @@ TEST(JoinedStep, FollowsVariablesThatAreElsewhere) {
     }
     if (i == 5) held = Tensor();
     if (i == 6) {
-      for (Training* t : {&eager, &traced}) t->weights[1].assign(zeros({32}) + 2.f);
+      for (JoinedTraining* t : {&eager, &traced}) t->weights[1].assign(zeros({32}) + 2.f);
     }
     if (held.defined()) {
       EXPECT_EQ(held.to_vector<float>(), seen) << "step " << i;
@@ -141,7 +129,7 @@ TEST(JoinedStep, FollowsVariablesThatAreElsewhere) {
 // and one without.
 TEST(JoinedStep, HasTheSameBitsWhereverMemoryLies) {
   const Make make = optimizers_of_interest()[0].second;
-  Training free{make_weights(), make()}, held{make_weights(), make()};
+  JoinedTraining free{make_weights(), make()}, held{make_weights(), make()};
   const auto a = function([&](Tensor x) { return free.step(x); });
   const auto b = function([&](Tensor x) { return held.step(x); });
   const Tensor x = constant(0.75f);

@@ -8,11 +8,13 @@
 #include "tandem/function.h"
 #include "tandem/tandem.h"
 #include "tandem/train.h"
+#include "weights.h"
 
 namespace tandem {
 namespace {
 
 using namespace optimizers;
+using testing::copy_weights;
 
 /// Images through a convolution, both normalisations, attention and dense layers.
 struct Net {
@@ -37,11 +39,6 @@ struct Net {
     return cast(z, float32);
   }
 };
-
-void copy_weights(const Net& from, const Net& to) {
-  const auto a = from.variables(), b = to.variables();
-  for (size_t i = 0; i < a.size(); ++i) Variable(b[i]).assign(a[i].read());
-}
 
 Tensor some(int64_t n, const Shape& shape) {
   std::vector<float> v(static_cast<size_t>(n));
@@ -79,8 +76,8 @@ TEST(MixedPrecision, LearnsAsFloat32Does) {
   Learner wide{Net{}, adam(), float32};
   Learner brain{Net{}, adam(), bf16};
   Learner narrow{Net{}, scaled_adam(), half};
-  copy_weights(wide.net, brain.net);
-  copy_weights(wide.net, narrow.net);
+  copy_weights(wide.net.variables(), brain.net.variables());
+  copy_weights(wide.net.variables(), narrow.net.variables());
   float first = 0;
   for (Learner* run : {&wide, &brain, &narrow}) {
     SCOPED_TRACE(dtype_name(run->compute));

@@ -5,11 +5,14 @@
 #include "tandem/function.h"
 #include "tandem/tandem.h"
 #include "tandem/train.h"
+#include "weights.h"
 
 namespace tandem {
 namespace {
 
 using namespace optimizers;
+using testing::copy_weights;
+using testing::expect_same;
 using Make = std::function<std::unique_ptr<Optimizer>()>;
 
 template <class O, class Options>
@@ -39,23 +42,6 @@ struct Training {
   }
 };
 
-void copy_weights(const Training& from, Training& to) {
-  const auto a = from.variables(), b = to.variables();
-  for (size_t i = 0; i < a.size(); ++i) Variable(b[i]).assign(a[i].read());
-}
-
-void expect_same(const std::vector<Variable>& a, const std::vector<Variable>& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) {
-    const auto x = cast(a[i], float64).to_vector<double>();
-    const auto y = cast(b[i], float64).to_vector<double>();
-    ASSERT_EQ(x.size(), y.size());
-    for (size_t k = 0; k < x.size(); ++k) {
-      EXPECT_NEAR(x[k], y[k], 1e-5 * (1 + std::abs(x[k]))) << a[i].name() << " " << k;
-    }
-  }
-}
-
 TEST(TracedOptimizer, StepsAreTheEagerOnes) {
   const std::vector<std::pair<std::string, Make>> all = {
       {"SGD", maker<SGD>(SGDOptions{.learning_rate = 0.1})},
@@ -82,7 +68,7 @@ TEST(TracedOptimizer, StepsAreTheEagerOnes) {
   for (const auto& [name, make] : all) {
     SCOPED_TRACE(name);
     Training eager, traced;
-    copy_weights(eager, traced);
+    copy_weights(eager.variables(), traced.variables());
     eager.optimizer = make();
     traced.optimizer = make();
     const auto step = function([&](Tensor x, Tensor y) { return traced.step(x, y); });

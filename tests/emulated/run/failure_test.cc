@@ -12,6 +12,7 @@ using testing::filled;
 using testing::Floats;
 using testing::floats;
 using testing::on;
+using Tensors = std::vector<Tensor>;
 
 Tensor bad_gather() {
   const DeviceScope gpu("/GPU:0");
@@ -61,7 +62,6 @@ TEST(Failure, SynchronizeThrowsOnceWhatNobodyHasSeen) {
 
 // The host counts the turns, and finds what failed in one of them in the next.
 TEST(Failure, WhatALoopThrowsAtItsCallIsNotKept) {
-  using Tensors = std::vector<Tensor>;
   const DeviceScope gpu("/GPU:0");
   const auto walk = function([](Tensor table, Tensor n) {
     return while_loop([&](const Tensors& s) { return s[0] < n; },

@@ -1,19 +1,18 @@
 // What the tests of this folder share: tensors on a device, and work that takes a while.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "support/floats.h"
 #include "tandem/tandem.h"
 
 namespace tandem::testing {
 
-using Floats = std::vector<float>;
-
-inline Floats floats(const Tensor& t) { return t.to_vector<float>(); }
+inline constexpr int64_t kMiB = 1 << 20;
 
 template <class F>
 auto on(std::string_view device, F&& body) {

@@ -16,11 +16,11 @@ namespace {
 using testing::filled;
 using testing::Floats;
 using testing::floats;
+using testing::kMiB;
 using testing::on;
 
-const testing::Env kSmall = {{"TANDEM_EMULATE_GPUS", "1"},
-                             {"TANDEM_EMULATED_MEMORY_MB", "16"}};
-constexpr int64_t kMiB = 1 << 20;
+const testing::Env kOneSmallGpu = {{"TANDEM_EMULATE_GPUS", "1"},
+                                   {"TANDEM_EMULATED_MEMORY_MB", "16"}};
 
 int64_t used() {
   synchronize();
@@ -60,7 +60,7 @@ TEST(Memory, TrimGivesCachedMemoryBackAndNothingElse) {
   EXPECT_EQ(floats(filled("GPU:0", {1024, 1024}, 2))[5], 2);
 }
 
-ALONE_TEST(Memory, PastTheLimitIsResourceExhaustedAndTheNextCallWorks, kSmall) {
+ALONE_TEST(Memory, PastTheLimitIsResourceExhaustedAndTheNextCallWorks, kOneSmallGpu) {
   const Tensor kept = filled("GPU:0", {kMiB}, 1);  // 4 MiB
   const int64_t before = used();
   EXPECT_EQ(config::get_memory_info("GPU:0").limit, 16 * kMiB);
@@ -72,7 +72,7 @@ ALONE_TEST(Memory, PastTheLimitIsResourceExhaustedAndTheNextCallWorks, kSmall) {
   EXPECT_EQ(used(), before);
 }
 
-ALONE_TEST(Memory, CopiesPastTheLimitTooAndTheSourceIsThere, kSmall) {
+ALONE_TEST(Memory, CopiesPastTheLimitTooAndTheSourceIsThere, kOneSmallGpu) {
   const Tensor big = filled("CPU:0", {8 * kMiB}, 1);
   const int64_t before = used();
   EXPECT_THROW(big.to("GPU:0"), ResourceExhaustedError);
@@ -81,7 +81,7 @@ ALONE_TEST(Memory, CopiesPastTheLimitTooAndTheSourceIsThere, kSmall) {
   EXPECT_EQ(floats(big)[0], 1);
 }
 
-ALONE_TEST(Memory, AVariableSurvivesAnUpdateThatFindsNoRoom, kSmall) {
+ALONE_TEST(Memory, AVariableSurvivesAnUpdateThatFindsNoRoom, kOneSmallGpu) {
   const DeviceScope gpu("/GPU:0");
   Variable v(fill({kMiB}, constant(1.f)));                       // 4 MiB
   const Tensor snapshot = v.read();                              // a write needs 4 more
@@ -92,7 +92,7 @@ ALONE_TEST(Memory, AVariableSurvivesAnUpdateThatFindsNoRoom, kSmall) {
   EXPECT_EQ(floats(v)[7], 1);
 }
 
-ALONE_TEST(Memory, WaitsForPendingWorkBeforeItGivesUp, kSmall) {
+ALONE_TEST(Memory, WaitsForPendingWorkBeforeItGivesUp, kOneSmallGpu) {
   const DeviceScope gpu("/GPU:0");
   Tensor x = fill({kMiB}, constant(0.f));
   const Tensor one = fill({kMiB}, constant(1.f));
@@ -111,7 +111,7 @@ ALONE_TEST(Memory, ALogicalDevicesLimitHolds, {{"TANDEM_EMULATE_GPUS", "1"}}) {
   EXPECT_EQ(floats(filled("GPU:1", {16}, 3)), Floats(16, 3));
 }
 
-ALONE_TEST(Memory, FailuresLeakNothing, kSmall) {
+ALONE_TEST(Memory, FailuresLeakNothing, kOneSmallGpu) {
   const int64_t before = used();
   for (int i = 0; i < 20; ++i) {
     EXPECT_THROW(filled("GPU:0", {8 * kMiB}, 1), ResourceExhaustedError);
@@ -199,7 +199,7 @@ TEST(Memory, AFunctionIsDroppedWhileItsDeviceWorksForIt) {
 
 // Who needs memory gets that of functions which are gone, eagerly and in a call, and also
 // from calls of the same function, whose plans share a lock.
-ALONE_TEST(Memory, OfDroppedFunctionsIsThereForOthers, kSmall) {
+ALONE_TEST(Memory, OfDroppedFunctionsIsThereForOthers, kOneSmallGpu) {
   Device& gpu = Runtime::get().named("GPU:0");
   const Tensor x = filled("GPU:0", {512, 512}, 1);
   for (const bool eager : {true, false}) {

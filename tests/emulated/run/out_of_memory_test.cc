@@ -12,15 +12,15 @@ namespace {
 
 using testing::filled;
 using testing::floats;
+using testing::kMiB;
 using testing::on;
 
-const testing::Env kSmall = {{"TANDEM_EMULATE_GPUS", "2"},
-                             {"TANDEM_EMULATED_MEMORY_MB", "16"}};
-constexpr int64_t kMiB = 1 << 20;
+const testing::Env kTwoSmallGpus = {{"TANDEM_EMULATE_GPUS", "2"},
+                                    {"TANDEM_EMULATED_MEMORY_MB", "16"}};
 
 /// The message of the error that `body` must throw.
 template <class F>
-std::string failure(F&& body) {
+std::string exhaustion(F&& body) {
   try {
     body();
   } catch (const ResourceExhaustedError& e) {
@@ -44,14 +44,15 @@ size_t lines_with(const std::string& text, const std::string& part) {
 #define EXPECT_SAYS_NOT(text, part) \
   EXPECT_EQ((text).find(part), std::string::npos) << "in: " << (text)
 
-ALONE_TEST(OutOfMemory, ListsTheLargestByWhatTheyAre, kSmall) {
+ALONE_TEST(OutOfMemory, ListsTheLargestByWhatTheyAre, kTwoSmallGpus) {
   const DeviceScope gpu("/GPU:0");
   const Variable weights(fill({kMiB}, constant(1.f)), {.name = "dense/kernel"});  // 4 MiB
   const Tensor half = fill({kMiB / 2}, constant(1.f));                            // 2 MiB
   const Tensor sum = half + half, other = half + half;                            // 4 MiB
   const Tensor bytes = cast(fill({kMiB}, constant(1.f)), uint8);                  // 1 MiB
   const Tensor small = fill({16}, constant(1.f));
-  const std::string text = failure([&] { concat({half, half, half, half}, {0}).wait(); });
+  const std::string text =
+      exhaustion([&] { concat({half, half, half, half}, {0}).wait(); });
   EXPECT_SAYS(text, "OOM when allocating tensor with 8388608 bytes (8.00MiB)");
   EXPECT_SAYS(text, "limit 16.00MiB, in use 11.00MiB, largest free block ");
   EXPECT_SAYS(text, "\nIt was for: result of ConcatV2, float32 [2097152]");
@@ -65,35 +66,35 @@ ALONE_TEST(OutOfMemory, ListsTheLargestByWhatTheyAre, kSmall) {
   EXPECT_SAYS_NOT(text, "[16]");
 }
 
-ALONE_TEST(OutOfMemory, WhatIsGoneIsNotListed, kSmall) {
+ALONE_TEST(OutOfMemory, WhatIsGoneIsNotListed, kTwoSmallGpus) {
   {
     filled("GPU:0", {kMiB}, 1).wait();
   }
   synchronize();
-  const std::string text = failure([] { filled("GPU:0", {8 * kMiB}, 1); });
+  const std::string text = exhaustion([] { filled("GPU:0", {8 * kMiB}, 1); });
   EXPECT_SAYS(text, "\nIt was for: result of Fill, float32 [8388608]");
   EXPECT_SAYS(text, "\nNo large tensor is alive there.");
 }
 
-ALONE_TEST(OutOfMemory, DevicesAreListedForThemselves, kSmall) {
+ALONE_TEST(OutOfMemory, DevicesAreListedForThemselves, kTwoSmallGpus) {
   const Tensor here = filled("GPU:0", {kMiB}, 1), there = filled("GPU:1", {2 * kMiB}, 1);
-  const std::string text = failure([] { filled("GPU:0", {4 * kMiB}, 1); });
+  const std::string text = exhaustion([] { filled("GPU:0", {4 * kMiB}, 1); });
   EXPECT_SAYS(text, "\nAlive on GPU:0, 4.00MiB in 1 large buffers");
   EXPECT_SAYS_NOT(text, "[2097152]");
 }
 
-ALONE_TEST(OutOfMemory, AtMostEightKindsAndTheRestTogether, kSmall) {
+ALONE_TEST(OutOfMemory, AtMostEightKindsAndTheRestTogether, kTwoSmallGpus) {
   const DeviceScope gpu("/GPU:0");
   std::vector<Tensor> kept;
   for (int64_t i = 0; i < 12; ++i) {
     kept.push_back(fill({kMiB / 8 + 1024 * i}, constant(1.f)));
   }
-  const std::string text = failure([] { fill({4 * kMiB}, constant(1.f)).wait(); });
+  const std::string text = exhaustion([] { fill({4 * kMiB}, constant(1.f)).wait(); });
   EXPECT_EQ(lines_with(text, ": result of Fill, float32 ["), 1 + 8u) << text;
   EXPECT_SAYS(text, ": 4 more kinds");
 }
 
-ALONE_TEST(OutOfMemory, ValuesOfVariablesKeepTheirName, kSmall) {
+ALONE_TEST(OutOfMemory, ValuesOfVariablesKeepTheirName, kTwoSmallGpus) {
   const DeviceScope gpu("/GPU:0");
   Variable v(fill({kMiB / 2}, constant(1.f)), {.name = "w"});
   const Tensor snapshot = v.read();
@@ -101,24 +102,24 @@ ALONE_TEST(OutOfMemory, ValuesOfVariablesKeepTheirName, kSmall) {
   const Tensor assigned = snapshot + 1.f;
   Variable u(fill({kMiB / 2}, constant(0.f)), {.name = "u"});
   u.assign(assigned);
-  const std::string text = failure([] { fill({4 * kMiB}, constant(1.f)).wait(); });
+  const std::string text = exhaustion([] { fill({4 * kMiB}, constant(1.f)).wait(); });
   EXPECT_SAYS(text, "4.00MiB (2 of 2.00MiB): value of variable 'w', float32 [524288]");
   EXPECT_SAYS(text, ": value of variable 'u', float32 [524288]");
 }
 
-ALONE_TEST(OutOfMemory, CopiesSayThatTheyAre, kSmall) {
+ALONE_TEST(OutOfMemory, CopiesSayThatTheyAre, kTwoSmallGpus) {
   const Tensor big = filled("CPU:0", {8 * kMiB}, 1);
   const Tensor small = filled("CPU:0", {kMiB}, 1).to("GPU:0");
-  const std::string text = failure([&] { big.to("GPU:0"); });
+  const std::string text = exhaustion([&] { big.to("GPU:0"); });
   EXPECT_SAYS(text, "\nIt was for: copy from the host, float32 [8388608]");
   EXPECT_SAYS(text, "\n  4.00MiB: copy from the host, float32 [1048576]");
 }
 
-ALONE_TEST(OutOfMemory, FunctionsAreListedByTheirName, kSmall) {
+ALONE_TEST(OutOfMemory, FunctionsAreListedByTheirName, kTwoSmallGpus) {
   const Tensor x = filled("GPU:0", {512, 512}, 0);  // 1 MiB
   auto f = function([](Tensor v) { return matmul(matmul(v, v), v); }, {.name = "twice"});
   const Tensor y = f(x);
-  const std::string text = failure([] { filled("GPU:0", {4 * kMiB}, 1).wait(); });
+  const std::string text = exhaustion([] { filled("GPU:0", {4 * kMiB}, 1).wait(); });
   EXPECT_SAYS(text, ": intermediate values of twice");
   EXPECT_SAYS(text, "\n  1.00MiB: result of twice, float32 [512,512]");
 }
@@ -132,10 +133,10 @@ Tensor wide(const Tensor& x) {
   return sum;
 }
 
-ALONE_TEST(OutOfMemory, APlanThatIsTooLargeSaysWhichValuesAre, kSmall) {
+ALONE_TEST(OutOfMemory, APlanThatIsTooLargeSaysWhichValuesAre, kTwoSmallGpus) {
   const Tensor x = filled("GPU:0", {512, 512}, 0);
   auto f = function(wide, {.name = "wide"});
-  const std::string text = failure([&] { f(x).wait(); });
+  const std::string text = exhaustion([&] { f(x).wait(); });
   EXPECT_SAYS(text, "wide: a call needs ");
   EXPECT_SAYS(text, "which is exceeded by ");
   EXPECT_SAYS(text, "\nLargest values of wide, where most of them are needed at once:\n");
@@ -149,7 +150,7 @@ ALONE_TEST(OutOfMemory, APlanThatIsTooLargeSaysWhichValuesAre, kSmall) {
 ALONE_TEST(OutOfMemory, LargeTensorsHaveTheLineThatMadeThem,
            {{"TANDEM_EMULATE_GPUS", "1"}, {"TANDEM_EMULATED_MEMORY_MB", "100"}}) {
   const Tensor large = filled("GPU:0", {8 * kMiB}, 1), small = filled("GPU:0", {kMiB}, 1);
-  const std::string text = failure([] { filled("GPU:0", {32 * kMiB}, 1); });
+  const std::string text = exhaustion([] { filled("GPU:0", {32 * kMiB}, 1); });
   const std::regex with_line(
       "\n  32\\.00MiB: result of Fill, float32 \\[8388608\\], at "
       "[^\n]*:[0-9]+");
@@ -159,3 +160,6 @@ ALONE_TEST(OutOfMemory, LargeTensorsHaveTheLineThatMadeThem,
 
 }  // namespace
 }  // namespace tandem
+
+#undef EXPECT_SAYS
+#undef EXPECT_SAYS_NOT

@@ -11,6 +11,7 @@ namespace {
 using testing::filled;
 using testing::Floats;
 using testing::floats;
+using testing::kMiB;
 using testing::on;
 
 // The thread's policy for the time of a test.
@@ -69,9 +70,8 @@ TEST(PlannedCopies, WhatStaysOnItsDeviceIsNeverRefused) {
   EXPECT_EQ(floats(f(filled("GPU:0", {4}, 3))), Floats(4, 7));
 }
 
-const testing::Env kSmall = {{"TANDEM_EMULATE_GPUS", "1"},
-                             {"TANDEM_EMULATED_MEMORY_MB", "8"}};
-constexpr int64_t kMiB = 1 << 20;
+const testing::Env kTinyGpu = {{"TANDEM_EMULATE_GPUS", "1"},
+                               {"TANDEM_EMULATED_MEMORY_MB", "8"}};
 
 // A chain of 24 values of 1 MiB, few of which are needed at a time.
 Tensor deep(const Tensor& x) {
@@ -80,7 +80,7 @@ Tensor deep(const Tensor& x) {
   return y;
 }
 
-ALONE_TEST(MemoryLimit, APlanSaysByHowMuchItIsExceededBeforeItRuns, kSmall) {
+ALONE_TEST(MemoryLimit, APlanSaysByHowMuchItIsExceededBeforeItRuns, kTinyGpu) {
   const Tensor x = filled("GPU:0", {512, 512}, 0);
   const auto graph = testing::trace(
       [](const std::vector<Tensor>& in) { return std::vector<Tensor>{deep(in[0])}; },
@@ -119,7 +119,7 @@ ALONE_TEST(MemoryLimit, APlanSaysByHowMuchItIsExceededBeforeItRuns, kSmall) {
   EXPECT_EQ(floats(f.run({&x, 1})[0])[0], 11);
 }
 
-ALONE_TEST(MemoryLimit, WhatOthersHoldIsSaidToo, kSmall) {
+ALONE_TEST(MemoryLimit, WhatOthersHoldIsSaidToo, kTinyGpu) {
   const Tensor held = filled("GPU:0", {1280, 1024}, 1);  // 5 MiB
   const Tensor x = filled("GPU:0", {512, 512}, 0);
   auto f = function([](Tensor v) { return matmul(v, v) + matmul(v, v * 2.f); });

@@ -29,7 +29,7 @@ void pop() {
 }
 constexpr ranges::Sink kSink{push, pop};
 
-int64_t count(const char* name) {
+int64_t pushes_of(const char* name) {
   const std::lock_guard lock(g_mutex);
   return std::count(g_pushed.begin(), g_pushed.end(), name);
 }
@@ -43,12 +43,12 @@ TEST(Ranges, NameOpsAndCapturedSteps) {
   x.wait();
   ranges::set_sink(&kSink);
   on("/GPU:0", [&] { return matmul(x, x); }).wait();
-  EXPECT_EQ(count("MatMul"), 1);
-  EXPECT_EQ(count("captured step"), 0);
+  EXPECT_EQ(pushes_of("MatMul"), 1);
+  EXPECT_EQ(pushes_of("captured step"), 0);
   for (int i = 0; i < 3; ++i) twice(x).wait();
   synchronize();
   ranges::set_sink(nullptr);
-  EXPECT_EQ(count("captured step"), 3);
+  EXPECT_EQ(pushes_of("captured step"), 3);
   EXPECT_EQ(g_open, 0);
   const size_t before = g_pushed.size();
   on("/GPU:0", [&] { return matmul(x, x); }).wait();

@@ -39,7 +39,7 @@ struct Net {
   }
 };
 
-std::vector<float> train(const std::string& device, std::string* plan) {
+std::vector<float> train_recurrent(const std::string& device, std::string* plan) {
   const DeviceScope scope(device);
   Net net;
   // The same on both: random numbers differ from one layer made to the next.
@@ -57,14 +57,14 @@ std::vector<float> train(const std::string& device, std::string* plan) {
 
 TEST(EmulatedRecurrent, AStepIsOneLaunchOfTheWholeLayers) {
   std::string plan;
-  const std::vector<float> on_gpu = train("/GPU:0", &plan);
+  const std::vector<float> on_gpu = train_recurrent("/GPU:0", &plan);
   EXPECT_NE(plan.find("captured launches on GPU:0: 1\n"), std::string::npos) << plan;
   for (const char* op : {"Lstm", "LstmGrad", "Gru", "GruGrad"}) {
     EXPECT_NE(plan.find(std::string("GPU:0 ") + op + " "), std::string::npos)
         << op << " is missing in\n"
         << plan;
   }
-  const std::vector<float> on_cpu = train("/CPU:0", nullptr);
+  const std::vector<float> on_cpu = train_recurrent("/CPU:0", nullptr);
   EXPECT_LT(on_cpu.back(), on_cpu.front());
   for (size_t i = 0; i < on_cpu.size(); ++i) {
     EXPECT_NEAR(on_gpu[i], on_cpu[i], 1e-5) << "step " << i;

@@ -17,11 +17,11 @@ using testing::Floats;
 using testing::floats;
 using testing::on;
 
-constexpr int64_t kSize = 1024;  // floats: whole pieces of the allocator
+constexpr int64_t kWholePieces = 1024;  // floats: whole pieces of the allocator
 
 TEST(StreamOrder, APlansMemoryIsWrittenByCopiesFirst) {
   Device& gpu = Runtime::get().named("GPU:0");
-  const std::vector<Tensor> x = {filled("CPU:0", {kSize}, 100)};
+  const std::vector<Tensor> x = {filled("CPU:0", {kWholePieces}, 100)};
   PlanOptions options;
   options.measure_kernels = false;
   const std::vector<Device*> devices = {&Runtime::get().cpu()};
@@ -33,11 +33,11 @@ TEST(StreamOrder, APlansMemoryIsWrittenByCopiesFirst) {
   Executable plan(make_plan(*graph, devices, options));
   // Recorded work holds no memory: that of a variable is let go when the variable gets
   // another value, and is free in the order of the stream.
-  Variable v(filled("GPU:0", {kSize}, 1));
-  const Tensor last = filled("GPU:0", {kSize}, 8);
+  Variable v(filled("GPU:0", {kWholePieces}, 1));
+  const Tensor last = filled("GPU:0", {kWholePieces}, 8);
   auto twice = function([v] { return on("GPU:0", [&] { return v + v; }); });
   twice().wait();  // what first calls wait for is over
-  v.assign(filled("GPU:0", {kSize}, 7));
+  v.assign(filled("GPU:0", {kWholePieces}, 7));
   twice().wait();
   synchronize();
 
@@ -56,8 +56,8 @@ TEST(StreamOrder, APlansMemoryIsWrittenByCopiesFirst) {
   gpu.copy_in().now().host_wait();
   gate.set_value();
   call.join();
-  EXPECT_EQ(floats(queued), Floats(kSize, 14));
-  EXPECT_EQ(floats(results[0]), Floats(kSize, 300));
+  EXPECT_EQ(floats(queued), Floats(kWholePieces, 14));
+  EXPECT_EQ(floats(results[0]), Floats(kWholePieces, 300));
 }
 
 }  // namespace

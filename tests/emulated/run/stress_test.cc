@@ -7,6 +7,8 @@
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "emulated/run/gpu.h"
 #include "tandem/data.h"
 
@@ -47,15 +49,15 @@ int rounds(int few) {
   return asked && std::string(asked) == "1" ? 40 * few : few;
 }
 
-constexpr int64_t kSize = 256;
+constexpr int64_t kElements = 256;
 
 // Calls of fresh functions with arguments of the host, and with variables of their own.
 void make_functions(const std::string& device, int seed, Findings& found) {
   for (int i = 0; i < rounds(20); ++i) {
     const auto base = static_cast<float>(seed * 1000 + i);
-    const Tensor x = on("CPU:0", [&] { return numbered(kSize, base); });
+    const Tensor x = on("CPU:0", [&] { return numbered(kElements, base); });
     const DeviceScope scope(device);
-    Variable v(fill({kSize}, constant(3.f)));
+    Variable v(fill({kElements}, constant(3.f)));
     auto step = function([v](Tensor a) mutable {
       v.assign_add(a * 0.f + 1.f);
       return v + a;
@@ -72,16 +74,22 @@ void make_functions(const std::string& device, int seed, Findings& found) {
   }
 }
 
-// Until the others are done; returns how often.
+// Until the others are done; returns how often. What one thread sees only grows.
 int add_to(const std::string& device, Variable shared, const std::atomic<bool>& over,
            Findings& found) {
   const DeviceScope scope(device);
   int times = 0;
+  float last = 0;
   while (!over) {
-    shared.assign_add(ones({kSize}));
+    shared.assign_add(ones({kElements}));
     ++times;
     const Floats seen = floats(shared.read());
     for (const float x : seen) found.expect(x == seen[0], "a shared variable");
+    found.expect(
+        seen[0] > last,
+        fmt::format("a shared variable went from {} to {}, addition {} of a thread", last,
+                    seen[0], times));
+    last = seen[0];
   }
   return times;
 }
@@ -89,7 +97,7 @@ int add_to(const std::string& device, Variable shared, const std::atomic<bool>& 
 void compute_eagerly(const std::string& device, int seed, Findings& found) {
   for (int i = 0; i < rounds(60); ++i) {
     const auto value = static_cast<float>(seed + i % 7);
-    const Tensor x = on("CPU:0", [&] { return fill({kSize}, constant(value)); });
+    const Tensor x = on("CPU:0", [&] { return fill({kElements}, constant(value)); });
     const DeviceScope scope(device);
     Tensor y = x;
     for (int k = 0; k < 4; ++k) y = y * 2.f - x;
@@ -122,7 +130,7 @@ void iterate(const std::string& device, int seed, Findings& found) {
 void train(const std::string& device, Findings& found) {
   for (int i = 0; i < rounds(6); ++i) {
     const DeviceScope scope(device);
-    Variable w(zeros({kSize}));
+    Variable w(zeros({kElements}));
     auto step = function([w](Tensor goal) mutable {
       GradientTape tape;
       const Tensor off = w.read() - goal;
@@ -130,11 +138,11 @@ void train(const std::string& device, Findings& found) {
       w.assign_sub(tape.gradient(loss, w).dense() * 0.25f);
       return loss;
     });
-    const Tensor goal = on("CPU:0", [] { return fill({kSize}, constant(8.f)); });
+    const Tensor goal = on("CPU:0", [] { return fill({kElements}, constant(8.f)); });
     float off = 8.f;
     for (int k = 0; k < 4; ++k) {
       const float loss = step(goal).item<float>();
-      found.expect(loss == off * off * static_cast<float>(kSize), "a loss");
+      found.expect(loss == off * off * static_cast<float>(kElements), "a loss");
       off /= 2;
     }
     found.expect(all_are(w.read(), 8.f - off), "a trained weight");
@@ -143,7 +151,7 @@ void train(const std::string& device, Findings& found) {
 
 void everything_at_once(const std::string& device) {
   Findings found;
-  Variable shared = on(device, [] { return Variable(zeros({kSize})); });
+  Variable shared = on(device, [] { return Variable(zeros({kElements})); });
   std::atomic<int> times{0};
   std::atomic<bool> over{false};
   std::vector<std::thread> adders, others;
@@ -169,7 +177,11 @@ void everything_at_once(const std::string& device) {
   over = true;
   for (auto& t : adders) t.join();
   EXPECT_EQ(found.all(), "");
-  EXPECT_TRUE(all_are(shared.read(), static_cast<float>(times)));
+  const float first = floats(shared.read())[0];
+  synchronize();
+  EXPECT_TRUE(all_are(shared.read(), static_cast<float>(times)))
+      << first << ", then " << floats(shared.read())[0] << " after " << times
+      << " additions";
 }
 
 TEST(Stress, EverythingAtOnceOnTheCpu) { everything_at_once("CPU:0"); }

@@ -10,11 +10,6 @@ using namespace fake;
 
 namespace {
 
-Stream* of(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
-Graph* of(CUgraph graph) { return reinterpret_cast<Graph*>(graph); }
-Graph* of(CUgraphExec graph) { return reinterpret_cast<Graph*>(graph); }
-Node* of(CUgraphNode node) { return reinterpret_cast<Node*>(node); }
-
 const char* name(const Node& node) {
   if (!node.bodies.empty()) {
     return node.type == CU_GRAPH_COND_TYPE_WHILE ? "while" : "switch";

@@ -6,8 +6,6 @@
 namespace tandem::testing {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
-
 class FakePressure : public FakeGpuTest {
  protected:
   void SetUp() override {

@@ -10,6 +10,8 @@
 namespace tandem::testing {
 namespace {
 
+using Tensors = std::vector<Tensor>;
+
 constexpr int kRefusal = 1;  // CUDA_ERROR_INVALID_VALUE
 
 class FakeRefusals : public FakeGpuTest {
@@ -144,7 +146,6 @@ TEST_F(FakeRefusals, ACopyOutOfACompiledCallIsTheCallsError) {
 
 // Loops and branches whose work follows the GPU's streams while the host decides.
 TEST_F(FakeRefusals, ALaunchInsideALoopOfTheHostEndsTheCall) {
-  using Tensors = std::vector<Tensor>;
   const auto f = function([](Tensor x) {
     return while_loop(
         [](const Tensors& s) { return s[0] < constant(3); },

@@ -11,7 +11,6 @@
 namespace tandem::testing {
 namespace {
 
-constexpr size_t kMiB = 1 << 20;
 // More than all page-locked blocks hold, and no multiple of anything.
 constexpr size_t kMoreThanBlocks = 41 * kMiB + 12345;
 

@@ -83,6 +83,12 @@ struct Event {
   uint64_t wanted = 0, reached = 0;
 };
 
+inline Stream* of(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
+inline Event* of(CUevent event) { return reinterpret_cast<Event*>(event); }
+inline Graph* of(CUgraph graph) { return reinterpret_cast<Graph*>(graph); }
+inline Graph* of(CUgraphExec graph) { return reinterpret_cast<Graph*>(graph); }
+inline Node* of(CUgraphNode node) { return reinterpret_cast<Node*>(node); }
+
 struct State {
   std::vector<std::string> log;
   bool at_once = true, background = false;

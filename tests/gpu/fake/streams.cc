@@ -201,8 +201,6 @@ using namespace fake;
 
 namespace {
 
-Stream* of(CUstream stream) { return reinterpret_cast<Stream*>(stream); }
-Event* of(CUevent event) { return reinterpret_cast<Event*>(event); }
 void* host(CUdeviceptr at) { return reinterpret_cast<void*>(at); }
 
 CUresult reach(Event* e) {

@@ -87,3 +87,5 @@ TEST(CudaDoctor, ALibraryIsMissingByName) {
 
 }  // namespace
 }  // namespace tandem::cuda
+
+#undef EXPECT_SAYS

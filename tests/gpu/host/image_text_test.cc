@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/compiler.h"
+#include "gpu/host/compiles.h"
 #include "ops/nn_geometry.h"
 
 namespace tandem::cuda {
@@ -21,17 +21,6 @@ std::string sampler_text(DType dtype, const char* file);
 std::string suppress_text();
 
 namespace {
-
-constexpr int kPtxOnly = 99;  // unknown to the compiler, which then makes PTX for 90
-
-void expect_compiles(const std::string& name, const std::string& text,
-                     int arch = kPtxOnly) {
-  try {
-    EXPECT_GT(compile(name, text, arch).code.size(), 0u) << name;
-  } catch (const std::exception& e) {
-    ADD_FAILURE() << e.what();
-  }
-}
 
 constexpr const char* kImageTexts[] = {"image_box.cuh", "image_colour.cuh",
                                        "image_projective.cuh", "image_resample.cuh",

@@ -2,7 +2,7 @@
 // element.
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/compiler.h"
+#include "gpu/host/compiles.h"
 #include "kernels/cuda/scatter.h"
 
 namespace tandem::cuda {
@@ -13,15 +13,6 @@ std::string search_text(DType dtype, DType index);
 std::string diag_text(size_t element, DType index);
 
 namespace {
-
-void expect_compiles(const std::string& name, const std::string& text) {
-  constexpr int kPtxOnly = 99;  // unknown to the compiler, which then makes PTX for 90
-  try {
-    EXPECT_GT(compile(name, text, kPtxOnly).code.size(), 0u) << name;
-  } catch (const std::exception& e) {
-    ADD_FAILURE() << e.what();
-  }
-}
 
 constexpr DType kNumbersOfEachKind[] = {
     DType::kInt8,     DType::kUInt16,  DType::kInt64,  DType::kFloat16,

@@ -1,21 +1,16 @@
 // The texts of recurrent layers compile in every form, and forms are chosen by size.
 #include <gtest/gtest.h>
 
-#include "kernels/cuda/compiler.h"
+#include "gpu/host/compiles.h"
 #include "kernels/cuda/recurrent.h"
 
 namespace tandem::cuda {
 namespace {
 
-constexpr int kPtxOnly = 99;  // unknown to the compiler, which then makes PTX for 90
 constexpr int kProcessors = 132;
 
-void expect_compiles(const std::string& text, int arch) {
-  try {
-    EXPECT_GT(compile("recurrent", text, arch).code.size(), 0u);
-  } catch (const std::exception& e) {
-    ADD_FAILURE() << e.what();
-  }
+void expect_recurrent_compiles(const std::string& text, int arch) {
+  expect_compiles("recurrent", text, arch);
 }
 
 RecurrentShape layer(bool lstm, DType dtype, int64_t batch, int64_t units) {
@@ -36,11 +31,11 @@ TEST(RecurrentTexts, StepsCompile) {
         return step_text(layer(lstm, t, 4, 20),
                          {.tensor_cores = tensor_cores, .warps = 4}, forward);
       };
-      expect_compiles(text(DType::kFloat32, false), 75);
-      expect_compiles(text(DType::kFloat64, false), 75);
-      expect_compiles(text(DType::kFloat16, true), 80);
-      expect_compiles(text(DType::kBFloat16, true), 80);
-      expect_compiles(text(DType::kFloat32, true), 90);
+      expect_recurrent_compiles(text(DType::kFloat32, false), 75);
+      expect_recurrent_compiles(text(DType::kFloat64, false), 75);
+      expect_recurrent_compiles(text(DType::kFloat16, true), 80);
+      expect_recurrent_compiles(text(DType::kBFloat16, true), 80);
+      expect_recurrent_compiles(text(DType::kFloat32, true), 90);
     }
   }
 }
@@ -52,12 +47,12 @@ TEST(RecurrentTexts, ClustersCompile) {
         const RecurrentShape r = layer(lstm, t, batch, units);
         return cluster_text(r, cluster_form(r, kProcessors), forward);
       };
-      expect_compiles(text(DType::kFloat32, 32, 128), 90);
+      expect_recurrent_compiles(text(DType::kFloat32, 32, 128), 90);
       // The most that registers and shared memory have to hold.
-      expect_compiles(text(DType::kFloat32, 1000, 256), 90);
+      expect_recurrent_compiles(text(DType::kFloat32, 1000, 256), 90);
       for (int64_t units : {1, 9, 65, 150, 200}) {
-        expect_compiles(text(DType::kBFloat16, 3, units), kPtxOnly);
-        expect_compiles(text(DType::kFloat16, 2000, units), kPtxOnly);
+        expect_recurrent_compiles(text(DType::kBFloat16, 3, units), kPtxOnly);
+        expect_recurrent_compiles(text(DType::kFloat16, 2000, units), kPtxOnly);
       }
     }
   }

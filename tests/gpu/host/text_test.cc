@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "gpu/host/compiles.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/batch_norm.h"
 #include "kernels/cuda/compiler.h"
@@ -43,7 +44,6 @@ std::string state_text(DType dtype);
 namespace {
 
 constexpr int kArch = 90;
-constexpr int kPtxOnly = 99;  // unknown to the compiler, which then makes PTX for 90
 
 const std::vector<DType>& plain_dtypes() {
   static const std::vector<DType> all = [] {
@@ -55,15 +55,6 @@ const std::vector<DType>& plain_dtypes() {
     return list;
   }();
   return all;
-}
-
-void expect_compiles(const std::string& name, const std::string& source,
-                     int arch = kPtxOnly) {
-  try {
-    EXPECT_GT(compile(name, source, arch).code.size(), 0u) << name;
-  } catch (const std::exception& e) {
-    ADD_FAILURE() << e.what();
-  }
 }
 
 // dtypes of the inputs and the output of an elementwise op whose T is `t`.

@@ -24,8 +24,15 @@ struct numeric_limits<double> {
   static constexpr double epsilon() { return 2.220446049250313e-16; }
 };
 // K of order 0 and 1 for 0 < x <= 25: the integral of exp(-x cosh t) cosh(n t) by the
-// trapezoid rule, which converges geometrically for such functions.
+// trapezoid rule, which converges geometrically for such functions. Near 0, where the
+// integral is long, the first terms of the series.
 inline double cyl_bessel_k(double order, double x) {
+  if (x < 1e-5) {
+    const double half = 0.5 * x,
+                 log_half = ::log(x) - 0.69314718055994530942 + 0.57721566490153286061;
+    return order == 0 ? half * half - log_half * (1 + half * half)
+                      : 1 / x + half * (log_half - 0.5);
+  }
   const double h = 1.0 / 64;
   double sum = 0.5 * ::exp(-x);
   for (int i = 1; i < 2048; ++i) {
