@@ -19,6 +19,9 @@ extern std::atomic<const Sink*> sink;
 /// theirs. Returns the one before.
 const Sink* set_sink(const Sink* sink);
 
+/// The range around a copy that is no op's.
+inline constexpr const char* kCopy = "copy";
+
 class Range {
  public:
   explicit Range(const char* name) : sink_(detail::sink.load(std::memory_order_relaxed)) {

@@ -17,10 +17,11 @@ std::atomic<bool> enabled{false};
 
 namespace {
 
-/// Events kept in one recording, over all threads (about 128 MiB).
+/// Events kept in one recording, over all threads (about 160 MiB).
 constexpr int64_t kMaxEvents = 2 << 20;
 
 thread_local const char* t_site = nullptr;
+thread_local uint64_t t_launch = 0;
 
 struct Buffer {
   std::mutex mutex;  // the owner's, and shortly the collector's
@@ -34,6 +35,8 @@ struct Registry {
   uint64_t threads = 0;
   std::unordered_set<std::string> names;
   std::atomic<int64_t> count{0};
+  std::atomic<uint64_t> launches{0};
+  std::atomic<int64_t> steps{0};
 };
 
 /// Never destroyed: threads may record while the process exits.
@@ -66,14 +69,22 @@ const char* set_site(const char* site) { return std::exchange(t_site, site); }
 const char* site() { return t_site; }
 
 void record(Kind kind, const char* name, const char* lane, int64_t begin_ns,
-            int64_t end_ns, int64_t bytes, const char* detail) {
+            int64_t end_ns, int64_t bytes, const char* detail, const More& more) {
   if (!enabled()) return;
   if (registry().count.fetch_add(1, std::memory_order_relaxed) >= kMaxEvents) return;
   Buffer& buffer = this_buffer();
+  More m = more;
+  if (m.number == 0 && (kind == Kind::kOp || kind == Kind::kCopy)) m.number = t_launch;
   std::lock_guard lock(buffer.mutex);
   buffer.events.push_back({kind, name, lane, begin_ns, end_ns, bytes, buffer.thread,
-                           detail ? detail : t_site});
+                           detail ? detail : t_site, m});
 }
+
+uint64_t next_launch() {
+  return registry().launches.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+void set_launch(uint64_t number) { t_launch = number; }
+int64_t next_step() { return registry().steps.fetch_add(1, std::memory_order_relaxed); }
 
 void start() {
   Registry& all = registry();
@@ -85,6 +96,7 @@ void start() {
     buffer->events.clear();
   }
   all.count.store(0, std::memory_order_relaxed);
+  all.steps.store(0, std::memory_order_relaxed);
   detail::enabled.store(true, std::memory_order_relaxed);
 }
 

@@ -25,7 +25,7 @@ class ArrayStage final : public Stage {
         rows_(std::move(rows)) {}
   int64_t cardinality() const override { return rows_->rows(); }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Rows final : Cursor {
       Rows(const Context& c, std::shared_ptr<const ArrayRows> r)
           : Cursor(c, "FromTensorSlices"), rows(std::move(r)) {}
@@ -70,7 +70,7 @@ class TracedArrayStage final : public Stage {
     const Shape& shape = arrays_[0].shape();
     return shape.rank() > 0 && shape[0] >= 0 ? shape[0] : kUnknown;
   }
-  std::unique_ptr<Cursor> open(const Context&) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context&) const override {
     throw InternalError(
         "A dataset of tensors of a traced function is iterated over outside it.");
   }

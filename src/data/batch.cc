@@ -75,7 +75,7 @@ class BatchStage final : public BatchingStage {
                       input, size, drop) {
     check_size(size_);
   }
-  std::unique_ptr<Cursor> open(const Context& c) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& c) const override {
     if (auto rows = input_->open_rows(c)) {
       return std::make_unique<GatherCursor>(c, std::move(rows), size_.get(), drop_);
     }
@@ -93,7 +93,7 @@ class GroupStage final : public BatchingStage {
       : BatchingStage("Group", {}, std::move(input), std::move(size), drop) {
     check_size(size_);
   }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Grouping final : Cursor {
       Grouping(const Context& c, std::unique_ptr<Cursor> from, int64_t n, bool d)
           : Cursor(c, "Group"), input(std::move(from)), size(n), drop(d) {}

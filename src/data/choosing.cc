@@ -134,7 +134,7 @@ class TakeStage final : public Stage {
     if (n == kInfinite) return count_.get();
     return is_number(n) ? std::min(n, count_.get()) : n;
   }
-  std::unique_ptr<Cursor> open(const Context& c) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& c) const override {
     return open_elements<TakeState>(*input_, c, "Take", count_.get());
   }
   std::unique_ptr<RowCursor> open_rows(const Context& c) const override {
@@ -159,7 +159,7 @@ class SkipStage final : public Stage {
     if (count_.get() < 0) return 0;
     return is_number(n) ? std::max<int64_t>(0, n - count_.get()) : n;
   }
-  std::unique_ptr<Cursor> open(const Context& c) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& c) const override {
     return open_elements<SkipState>(*input_, c, "Skip", count_.get());
   }
   std::unique_ptr<RowCursor> open_rows(const Context& c) const override {
@@ -187,7 +187,7 @@ class ShardStage final : public Stage {
     if (!shards_.known() || !index_.known()) return kUnknown;
     return n / shards_.get() + (n % shards_.get() > index_.get());
   }
-  std::unique_ptr<Cursor> open(const Context& c) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& c) const override {
     return open_elements<ShardState>(*input_, c, "Shard", shards_.get(), index_.get());
   }
   std::unique_ptr<RowCursor> open_rows(const Context& c) const override {
@@ -213,7 +213,7 @@ class RepeatStage final : public Stage {
     if (count_.get() == 0) return 0;
     return is_number(n) ? n * count_.get() : n;
   }
-  std::unique_ptr<Cursor> open(const Context& c) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& c) const override {
     return std::make_unique<StateCursor<RepeatState<Elements>>>(
         c, "Repeat",
         RepeatState<Elements>{input_, c.shared(Context::Sharing::kAfter), count_.get()});

@@ -61,7 +61,7 @@ class ZipStage final : public Stage {
     }
     return result;
   }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Zipping final : Cursor {
       Zipping(const Context& c, std::vector<std::unique_ptr<Cursor>> from)
           : Cursor(c, "Zip"), inputs(std::move(from)) {}
@@ -122,7 +122,7 @@ class ConcatenateStage final : public Stage {
     if (a == kInfinite || b == kInfinite) return kInfinite;
     return a == kUnknown || b == kUnknown ? kUnknown : a + b;
   }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Concatenating final : Cursor {
       Concatenating(const Context& c, const Stage& a, StagePtr b)
           : Cursor(c, "Concatenate"),
@@ -161,7 +161,7 @@ class ChooseStage final : public Stage {
     }
     return kUnknown;
   }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Choosing final : Cursor {
       Choosing(const Context& c, const Stage& s, const std::vector<StagePtr>& in,
                bool stop_on_empty)

@@ -1,4 +1,5 @@
 // The public handles: Dataset, Iterator and the functions that make datasets.
+#include "base/recorder.h"
 #include "data/stages.h"
 #include "tandem/data.h"
 
@@ -27,6 +28,7 @@ Iterator::~Iterator() {
 // Stages may have worked ahead of what was taken: they end with the pass.
 bool Iterator::next(Element& element) {
   if (!state_->cursor) return false;
+  const recorder::InputWait wait;
   if (state_->cursor->next(element)) return true;
   state_->cancellation->cancel();
   state_->cursor.reset();

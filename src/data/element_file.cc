@@ -106,7 +106,7 @@ class ElementFileStage final : public Stage {
   ElementFileStage(std::string path, std::vector<Component> components, int64_t count)
       : Stage("Load", std::move(components)), path_(std::move(path)), count_(count) {}
   int64_t cardinality() const override { return count_; }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Reading final : Cursor {
       Reading(const Context& c, const std::string& path, std::vector<Component> of,
               int64_t elements)
@@ -149,7 +149,7 @@ class FileCacheStage final : public Stage {
         input_(std::move(input)),
         file_(std::move(file)) {}
   int64_t cardinality() const override { return input_->cardinality(); }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Writing final : Cursor {
       Writing(const Context& c, std::unique_ptr<Cursor> from, const std::string& path)
           : Cursor(c, "Cache"), input(std::move(from)), writer(path) {}

@@ -112,7 +112,7 @@ class FilesStage final : public Stage {
       : Stage(name, {{DType::kString, Shape{}}}),
         files_(std::move(files)),
         options_(options...) {}
-  std::unique_ptr<Cursor> open(const Context& c) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& c) const override {
     return std::apply(
         [&](const auto&... o) {
           return std::make_unique<FilesCursor<Reader, Options...>>(c, name(),

@@ -32,7 +32,7 @@ class GeneratorStage final : public Stage {
   GeneratorStage(GeneratorMaker make, std::vector<Component> components)
       : Stage("Generator", std::move(components)), make_(std::move(make)) {}
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Generating final : Cursor {
       Generating(const Context& c, std::shared_ptr<const Stage> s, GeneratorMaker m)
           : Cursor(c, "Generator"), stage(std::move(s)), make(std::move(m)) {}

@@ -101,7 +101,7 @@ class GroupByWindowStage final : public Stage {
       : Stage("GroupByWindow", std::move(components)),
         input_(std::move(input)),
         functions_(std::move(functions)) {}
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     return std::make_unique<Grouping>(context, input_, functions_);
   }
   StagePtr substitute(const Substitution& s) const override {

@@ -113,7 +113,7 @@ class InterleaveStage final : public Stage {
   int64_t cardinality() const override {
     return input_->cardinality() == 0 ? 0 : kUnknown;
   }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     Interleaving::Numbers n{options_.cycle_length.get(), options_.block_length.get(), 0};
     if (n.cycle < 0) n.cycle = resolve_parallelism(kAutotune);
     // Datasets that draw from one sequence while their threads work ahead would share it

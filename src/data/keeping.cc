@@ -23,7 +23,7 @@ class CacheStage final : public Stage {
       : Stage("Cache", input->components()), input_(std::move(input)) {}
   int64_t cardinality() const override { return input_->cardinality(); }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Writing final : Cursor {
       Writing(const Context& c, std::unique_ptr<Cursor> from, std::shared_ptr<Kept> k)
           : Cursor(c, "Cache"), input(std::move(from)), kept(std::move(k)) {}
@@ -64,7 +64,7 @@ class IgnoreErrorsStage final : public Stage {
  public:
   IgnoreErrorsStage(StagePtr input, bool log)
       : Stage("IgnoreErrors", input->components()), input_(std::move(input)), log_(log) {}
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Ignoring final : Cursor {
       Ignoring(const Context& c, std::unique_ptr<Cursor> from, bool l)
           : Cursor(c, "IgnoreErrors"), input(std::move(from)), log_it(l) {}
@@ -98,7 +98,7 @@ class UniqueStage final : public Stage {
  public:
   explicit UniqueStage(StagePtr input)
       : Stage("Unique", input->components()), input_(std::move(input)) {}
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Choosing final : Cursor {
       Choosing(const Context& c, std::unique_ptr<Cursor> from)
           : Cursor(c, "Unique"), input(std::move(from)) {}
@@ -140,7 +140,7 @@ class CardinalityStage final : public Stage {
         input_(std::move(input)),
         expected_(std::move(expected)) {}
   int64_t cardinality() const override { return expected_.value_or(kUnknown); }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Counting final : Cursor {
       Counting(const Context& c, std::unique_ptr<Cursor> from, int64_t n)
           : Cursor(c, "AssertCardinality"), input(std::move(from)), expected(n) {}

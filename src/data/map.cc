@@ -19,7 +19,7 @@ class MapStage final : public Stage {
         options_(std::move(options)) {}
   int64_t cardinality() const override { return input_->cardinality(); }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     // Calls whose effects depend on their order run in it, and no further than they are
     // asked for, where every run has to be the same.
     const bool determinism = config::op_determinism_enabled();
@@ -66,7 +66,7 @@ class FilterStage final : public Stage {
     return input_->cardinality() == 0 ? 0 : kUnknown;
   }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Filtering final : Cursor {
       Filtering(const Context& c, std::unique_ptr<Cursor> from, FunctionPtr f, bool s)
           : Cursor(c, s ? "TakeWhile" : "Filter"),
@@ -115,7 +115,7 @@ class ScanStage final : public Stage {
         function_(std::move(function)) {}
   int64_t cardinality() const override { return input_->cardinality(); }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Scanning final : Cursor {
       Scanning(const Context& c, std::unique_ptr<Cursor> from, Element s, FunctionPtr f)
           : Cursor(c, "Scan"),

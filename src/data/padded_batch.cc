@@ -137,7 +137,7 @@ class PaddedBatchStage final : public Stage {
                       options_.drop_remainder);
   }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Padding final : Cursor {
       Padding(const Context& c, std::unique_ptr<Cursor> from, PaddedBatchStageOptions o)
           : Cursor(c, "PaddedBatch"), input(std::move(from)), options(std::move(o)) {}

@@ -159,7 +159,7 @@ class PrefetchStage final : public Stage {
   PrefetchStage(StagePtr input, int64_t size)
       : Stage("Prefetch", input->components()), input_(std::move(input)), size_(size) {}
   int64_t cardinality() const override { return input_->cardinality(); }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     // How far it had come when it is given up must not show in what is drawn next.
     const bool in_turn = context.sharing != Context::Sharing::kNone &&
                          config::op_determinism_enabled() &&

@@ -46,7 +46,7 @@ class RaggedBatchStage final : public BatchingStage {
       throw InvalidArgumentError("ragged_batch: Batch size must be greater than zero.");
     }
   }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Batching final : Cursor {
       Batching(const Context& c, std::unique_ptr<Cursor> from, int64_t n, bool d,
                std::vector<bool> r)

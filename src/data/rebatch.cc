@@ -44,7 +44,7 @@ class UnbatchStage final : public Stage {
     }
     return kUnknown;
   }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Unbatching final : Cursor {
       Unbatching(const Context& c, std::unique_ptr<Cursor> from)
           : Cursor(c, "Unbatch"), input(std::move(from)) {}
@@ -92,7 +92,7 @@ class RebatchStage final : public Stage {
     return kUnknown;
   }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Rebatching final : Cursor {
       Rebatching(const Context& c, std::unique_ptr<Cursor> from, std::vector<int64_t> n,
                  bool d)

@@ -116,7 +116,7 @@ class ShuffleStage final : public Stage {
   }
   int64_t cardinality() const override { return input_->cardinality(); }
 
-  std::unique_ptr<Cursor> open(const Context& c) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& c) const override {
     return std::make_unique<ShuffleCursor>(c, input_->open(c), seeds_for(c),
                                            options_.buffer_size.get());
   }

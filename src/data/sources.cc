@@ -27,7 +27,7 @@ class TensorsStage final : public Stage {
       : Stage("FromTensors", components_of(element)), element_(std::move(element)) {}
   int64_t cardinality() const override { return 1; }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Once final : Cursor {
       Once(const Context& c, const Element& e) : Cursor(c, "FromTensors"), element(e) {}
       bool advance(Element& out) override {
@@ -80,7 +80,7 @@ class RangeStage final : public Stage {
     return start > stop ? count(stop, start, 0 - static_cast<uint64_t>(step)) : 0;
   }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Counting final : Cursor {
       Counting(const Context& c, int64_t start, int64_t by, int64_t count, DType t)
           : Cursor(c, "Range"), next(start), step(by), left(count), dtype(t) {}
@@ -127,7 +127,7 @@ class RandomStage final : public Stage {
                                        static_cast<uint64_t>(seeds.second))) {}
   int64_t cardinality() const override { return kInfinite; }
 
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct DrawingNumbers final : Cursor {
       DrawingNumbers(const Context& c, Seeds s)
           : Cursor(c, "Random"),

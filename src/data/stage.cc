@@ -15,8 +15,19 @@ bool Cursor::next(Element& element) {
   if (!recorder::enabled()) return !(ended_ = !advance(element));
   const int64_t begin = recorder::now_ns();
   ended_ = !advance(element);
-  recorder::record(recorder::Kind::kMark, name_, "data", begin, recorder::now_ns(), 0);
+  recorder::record(recorder::Kind::kMark, name_, "data", begin, recorder::now_ns(), 0,
+                   path());
   return !ended_;
+}
+
+// As TensorFlow's profiler names the stages of a pipeline.
+const char* Cursor::path() {
+  if (path_) return path_;
+  std::string text;
+  for (const StagePath* p = context_.path.get(); p; p = p->above.get()) {
+    text = std::string("::") + p->name + text;
+  }
+  return path_ = recorder::intern("path=Iterator::Root" + text + "\n");
 }
 
 int64_t Size::get() const {
@@ -59,7 +70,7 @@ class TracedStage final : public Stage {
   TracedStage(Tensor tensor, std::vector<Component> components)
       : Stage("Dataset", std::move(components)), tensor_(std::move(tensor)) {}
 
-  std::unique_ptr<Cursor> open(const Context&) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context&) const override {
     throw InternalError(
         "A dataset that is a value of a traced function is iterated over outside it.");
   }

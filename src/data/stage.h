@@ -18,6 +18,12 @@
 
 namespace tandem::data {
 
+/// The stages between the consumer and a cursor, the cursor's own last.
+struct StagePath {
+  std::shared_ptr<const StagePath> above;  // null: the consumer takes its elements
+  const char* name;                        // static storage
+};
+
 /// What a pass gives to all its cursors.
 struct Context {
   std::shared_ptr<Cancellation> cancellation;
@@ -27,6 +33,7 @@ struct Context {
   /// the cursors that are opened after it, or others beside it. Programs whose runs have
   /// to be the same work ahead only as far as that leaves the order of draws alone.
   enum class Sharing { kNone, kAfter, kBeside } sharing = Sharing::kNone;
+  std::shared_ptr<const StagePath> path = nullptr;  // null: of no stage yet
 
   Context shared(Sharing with_whom) const {
     Context c = *this;
@@ -35,7 +42,13 @@ struct Context {
   }
   /// The same for cursors that end by themselves.
   Context with(std::shared_ptr<Cancellation> other) const {
-    return {std::move(other), log, draws, sharing};
+    return {std::move(other), log, draws, sharing, path};
+  }
+  /// The same for a stage that gives its elements to this one.
+  Context below(const char* stage) const {
+    Context c = *this;
+    c.path = std::make_shared<const StagePath>(path, stage);
+    return c;
   }
 };
 
@@ -57,8 +70,11 @@ class Cursor {
   const Context& context() const { return context_; }
 
  private:
+  const char* path();
+
   const Context context_;
-  const char* const name_;  // static storage
+  const char* const name_;      // static storage
+  const char* path_ = nullptr;  // for the recorder; null: not asked for yet
   bool ended_ = false;
 };
 
@@ -98,12 +114,18 @@ class Stage : public std::enable_shared_from_this<Stage> {
   /// Empty when nothing is known.
   const std::vector<Component>& components() const { return components_; }
   virtual int64_t cardinality() const { return kUnknown; }
-  virtual std::unique_ptr<Cursor> open(const Context& context) const = 0;
+  /// Begins a pass.
+  std::unique_ptr<Cursor> open(const Context& context) const {
+    return make_cursor(context.below(name_));
+  }
   /// A pass that gives row numbers of arrays instead of elements; null when the elements
   /// are not rows of arrays.
   virtual std::unique_ptr<RowCursor> open_rows(const Context&) const { return nullptr; }
   /// This stage with values in place of symbolic tensors.
   virtual StagePtr substitute(const Substitution& s) const = 0;
+
+ protected:
+  virtual std::unique_ptr<Cursor> make_cursor(const Context& context) const = 0;
 
  private:
   const char* const name_;

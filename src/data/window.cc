@@ -15,7 +15,7 @@ class ElementsStage final : public Stage {
       : Stage("Elements", std::move(components)),
         elements_(std::make_shared<const std::vector<Element>>(std::move(elements))) {}
   int64_t cardinality() const override { return static_cast<int64_t>(elements_->size()); }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     struct Listing final : Cursor {
       Listing(const Context& c, std::shared_ptr<const std::vector<Element>> e)
           : Cursor(c, "Elements"), elements(std::move(e)) {}
@@ -129,7 +129,7 @@ class WindowStage final : public Stage {
     const int64_t reach = (options_.size.get() - 1) * options_.stride.get() + 1;
     return n < reach ? 0 : (n - reach) / shift + 1;
   }
-  std::unique_ptr<Cursor> open(const Context& context) const override {
+  std::unique_ptr<Cursor> make_cursor(const Context& context) const override {
     return std::make_unique<Windowing>(
         context, input_,
         Windowing::Numbers{options_.size.get(), options_.shift.get(),

@@ -35,15 +35,6 @@ class Overlaps {
   std::map<std::string, std::vector<int64_t>> ends_;
 };
 
-/// Devices that say themselves what they did and when.
-std::set<std::string> reporting_devices(const Profile::State& state) {
-  std::set<std::string> devices;
-  for (const recorder::Event& e : state.events) {
-    if (e.kind == recorder::Kind::kActivity) devices.insert(split(e.lane).first);
-  }
-  return devices;
-}
-
 std::string row_name(const recorder::Event& e, const std::string& stream) {
   switch (e.kind) {
     case recorder::Kind::kMark:
@@ -62,12 +53,33 @@ std::string row_name(const recorder::Event& e, const std::string& stream) {
 
 }  // namespace
 
+std::set<std::string> reporting_devices(const Profile::State& state) {
+  std::set<std::string> devices;
+  for (const recorder::Event& e : state.events) {
+    if (e.kind == recorder::Kind::kActivity) devices.insert(device_of(e));
+  }
+  return devices;
+}
+
+bool of_device(const recorder::Event& e, const std::set<std::string>& reporting) {
+  using recorder::Kind;
+  if (e.kind == Kind::kActivity) return true;
+  if (e.kind != Kind::kOp && e.kind != Kind::kCopy) return false;
+  const std::string device = device_of(e);
+  return !device.starts_with("CPU") && !reporting.contains(device);
+}
+
+std::string device_of(const recorder::Event& e) { return split(e.lane).first; }
+
 std::vector<Lane> lanes_of(const Profile::State& state) {
   std::map<std::pair<std::string, std::string>, Lane> lanes;
   const std::set<std::string> reporting = reporting_devices(state);
   Overlaps overlaps;
   for (const recorder::Event& e : state.events) {
-    if (e.kind == recorder::Kind::kAlloc || e.kind == recorder::Kind::kFree) continue;
+    using recorder::Kind;
+    if (e.kind == Kind::kAlloc || e.kind == Kind::kFree || e.kind == Kind::kLaunch) {
+      continue;
+    }
     const bool mark = e.kind == recorder::Kind::kMark;
     const auto [device, stream] = split(e.lane);
     const std::string owner = mark ? kProgram : device;
@@ -82,6 +94,7 @@ std::vector<Lane> lanes_of(const Profile::State& state) {
     Lane& lane = lanes[{(mark ? "0" : "1") + owner, name}];
     lane.device = owner;
     lane.name = name;
+    lane.of_device = of_device(e, reporting);
     lane.events.push_back(&e);
   }
   std::vector<Lane> result;
@@ -97,6 +110,10 @@ bool has_values(const recorder::Event& event) {
 
 const char* source_of(const recorder::Event& event) {
   return has_values(event) ? nullptr : event.detail;
+}
+
+bool is_stage(const recorder::Event& event) {
+  return event.kind == recorder::Kind::kMark && std::string_view(event.lane) == "data";
 }
 
 std::vector<std::pair<std::string, std::string>> values_of(const recorder::Event& event) {
@@ -115,8 +132,8 @@ std::vector<std::pair<std::string, std::string>> values_of(const recorder::Event
 }
 
 const char* kind_name(recorder::Kind kind) {
-  static constexpr const char* kNames[] = {"op",   "copy", "alloc", "free",
-                                           "wait", "plan", "mark",  "activity"};
+  static constexpr const char* kNames[] = {"op",   "copy", "alloc",    "free",  "wait",
+                                           "plan", "mark", "activity", "launch"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -474,7 +474,18 @@ void Executable::launch_recorded(const Step& step, const Prepared& prepared,
   step.launch(prepared, args);
   recorder::record(recorder::Kind::kOp, step.name,
                    lane ? lane : step.device->compute().lane().c_str(), begin,
-                   recorder::now_ns(), 0, site);
+                   recorder::now_ns(), 0, site, {.node = node_of(step)});
+}
+
+// Named within its function, as TensorBoard's pages show it: "train_step/dense/MatMul".
+const char* Executable::node_of(const Step& step) const {
+  const std::atomic_ref<const char*> node(step.recorded_node);
+  const char* text = node.load(std::memory_order_relaxed);
+  if (!text) {
+    text = recorder::intern(graph_.name() + "/" + graph_.node(step.node).name);
+    node.store(text, std::memory_order_relaxed);
+  }
+  return text;
 }
 
 // Looked up when a step is first recorded: debug information is slow to read.

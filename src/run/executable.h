@@ -159,6 +159,7 @@ class Executable {
   [[gnu::cold]] void launch_recorded(const Step& step, const Prepared& prepared,
                                      const LaunchArgs& args, const char* lane) const;
   const char* site_of(const Step& step) const;
+  const char* node_of(const Step& step) const;
   StepLabel label_of(const Step& step) const;
   /// What memory is for, in the list of what takes it.
   MemoryNote note(const char* role) const {

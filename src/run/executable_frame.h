@@ -38,6 +38,7 @@ struct alignas(64) Executable::Step {
   std::string detail;  // name and results of the node, for native devices
   /// The user's line, for the recorder: see Executable::site_of. Null: not asked for yet.
   mutable const char* site = nullptr;
+  mutable const char* recorded_node = nullptr;  // likewise its node's name
   /// A list op that moves one element, which is plain memory of the host or, where it can
   /// be pushed and popped, a list itself.
   enum class List : uint8_t { kOther, kPush, kPop, kGet, kSet, kAdd };

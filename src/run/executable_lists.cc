@@ -213,7 +213,7 @@ void Executable::run_list_op(Frame& f, const Step& step) {
       if (!begin) return;
       recorder::record(recorder::Kind::kOp, step.name,
                        step.device->compute().lane().c_str(), begin, recorder::now_ns(),
-                       0, site_of(step));
+                       0, site_of(step), {.node = node_of(step)});
       return;
     }
   }

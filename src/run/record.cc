@@ -50,6 +50,7 @@ std::vector<RecordedEvent> stop_recording() {
   }
   std::vector<RecordedEvent> result;
   for (const recorder::Event& e : events) {
+    if (e.kind == recorder::Kind::kLaunch) continue;  // for profiles
     result.push_back({kind_name(e, reporting), e.name, e.lane,
                       static_cast<double>(e.begin_ns - start) * 1e-9,
                       static_cast<double>(e.end_ns - start) * 1e-9, e.bytes});

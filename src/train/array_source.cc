@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/recorder.h"
 #include "device/runtime.h"
 #include "tandem/error.h"
 #include "tensor/tensor_impl.h"
@@ -55,6 +56,7 @@ void ArraySource::start(std::vector<int64_t> order) {
 }
 
 bool ArraySource::next(std::vector<Tensor>& batch) {
+  const recorder::InputWait wait;
   const int64_t total =
       order_.empty() ? rows_->rows() : static_cast<int64_t>(order_.size());
   const int64_t n = std::min(batch_size_, total - begin_);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "base/interrupt.h"
 #include "base/recorder.h"
 #include "tandem/ops.h"
@@ -34,6 +36,18 @@ bool is_finite_value(const Tensor& result) {
 }  // namespace
 
 bool StepLoop::step() {
+  if (!recorder::enabled()) return run_step();
+  const int64_t begin = recorder::now_ns();
+  if (!run_step()) return false;
+  if (!name_) name_ = recorder::intern(step_->function().graph().name());
+  const char* const values =
+      recorder::intern(fmt::format("step_num={}\n_r=1\n", recorder::next_step()));
+  recorder::record(recorder::Kind::kMark, name_, "Program", begin, recorder::now_ns(), 0,
+                   values);
+  return true;
+}
+
+bool StepLoop::run_step() {
   poll_interrupt();
   if (!source_->next(batch_)) return false;
   // Handles of the last step are let go first: the plan gives their memory out again.

@@ -45,6 +45,7 @@ class StepLoop {
 
  private:
   bool step();
+  bool run_step();
 
   std::shared_ptr<CompiledFunction> step_;
   std::shared_ptr<BatchSource> source_;
@@ -52,6 +53,7 @@ class StepLoop {
   std::vector<Tensor> results_;
   std::deque<Tensor> ahead_;  // a result of each step that may not be done
   std::unique_ptr<OutputRows> rows_;
+  const char* name_ = nullptr;  // of the step, for the recorder; null: not asked for yet
 };
 
 }  // namespace tandem::train

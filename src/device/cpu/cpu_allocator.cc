@@ -154,7 +154,8 @@ Allocation CpuAllocator::allocate(size_t bytes, Stream*) {
   }
   if (begin) {
     recorder::record(recorder::Kind::kAlloc, "allocate", lane_, begin, recorder::now_ns(),
-                     static_cast<int64_t>(result.granted));
+                     static_cast<int64_t>(result.granted), nullptr,
+                     {.number = reinterpret_cast<uintptr_t>(result.address)});
   }
   return result;
 }
@@ -177,7 +178,8 @@ void CpuAllocator::release(const Allocation& allocation) {
   in_use_.fetch_sub(granted, std::memory_order_relaxed);
   if (recorder::enabled()) {
     const int64_t now = recorder::now_ns();
-    recorder::record(recorder::Kind::kFree, "free", lane_, now, now, granted);
+    recorder::record(recorder::Kind::kFree, "free", lane_, now, now, granted, nullptr,
+                     {.number = reinterpret_cast<uintptr_t>(allocation.address)});
   }
   if (allocation.bytes < kSmall || guards_memory()) {
     small_free(allocation.address);

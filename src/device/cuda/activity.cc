@@ -39,6 +39,14 @@ struct Cloning {
 };
 thread_local Cloning* t_cloning = nullptr;
 
+/// What this thread is launching, the innermost last.
+struct Launch {
+  uint64_t number;
+  int64_t begin_ns;
+  const char* name;
+};
+thread_local std::vector<Launch> t_launches;
+
 }  // namespace
 
 ActivityRecording& ActivityRecording::get() {
@@ -68,7 +76,6 @@ void ActivityRecording::attach() {
   {
     const std::lock_guard lock(records_mutex_);
     log_.emplace();
-    labels_.clear();
     dropped_ = 0;
   }
   problem_ = switch_on();
@@ -161,7 +168,6 @@ std::string ActivityRecording::stop() {
   switch_off();
   api_->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   const std::lock_guard records(records_mutex_);
-  for (size_t i = 0; i < labels_.size(); ++i) log_->add_label(i + 1, labels_[i]);
   log_->report(clock);
   log_.reset();
   if (dropped_ == 0) return {};
@@ -169,23 +175,20 @@ std::string ActivityRecording::stop() {
                      dropped_);
 }
 
-uint64_t ActivityRecording::label(const char* name) {
-  const StepLabel made{name, recorder::site(), nullptr};
+void ActivityRecording::add_label(uint64_t launch, const char* name) {
+  if (name == ranges::kCopy) return;  // CUPTI says better which way it goes
   const std::lock_guard lock(records_mutex_);
-  // The same few ops come again and again; the latest are the likeliest.
-  const size_t look = std::min<size_t>(labels_.size(), 64);
-  for (size_t i = 0; i < look; ++i) {
-    const StepLabel& known = labels_[labels_.size() - 1 - i];
-    if (known.name == made.name && known.site == made.site) return labels_.size() - i;
-  }
-  labels_.push_back(made);
-  return labels_.size();
+  if (log_) log_->add_label(launch, {name, recorder::site(), nullptr});
 }
 
+// The recorder's number of the launch is what CUPTI gives back with the work.
 void ActivityRecording::push(const char* name) {
   ActivityRecording& all = get();
+  t_launches.push_back({recorder::next_launch(), recorder::now_ns(), name});
+  const uint64_t launch = t_launches.back().number;
+  all.add_label(launch, name);
   all.api_->cuptiActivityPushExternalCorrelationId(
-      CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, all.label(name));
+      CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, launch);
   if (const ranges::Sink* outer = all.outer_) outer->push(name);
 }
 
@@ -194,6 +197,12 @@ void ActivityRecording::pop() {
   uint64_t last = 0;
   all.api_->cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0,
                                                   &last);
+  const Launch launch = t_launches.back();
+  t_launches.pop_back();
+  static const char* const lane = recorder::intern("GPU");
+  recorder::record(
+      recorder::Kind::kLaunch, recorder::intern(std::string("launch ") + launch.name),
+      lane, launch.begin_ns, recorder::now_ns(), 0, nullptr, {.number = launch.number});
   if (const ranges::Sink* outer = all.outer_) outer->pop();
 }
 

@@ -48,7 +48,7 @@ class ActivityRecording final : public recorder::Source {
   void switch_off();
   void add_streams(CudaDevice& device);
   ClockPair read_clocks() const;
-  uint64_t label(const char* name);
+  void add_label(uint64_t launch, const char* name);
   void take(uint8_t* buffer, size_t bytes);
 
   static void push(const char* name);
@@ -76,7 +76,6 @@ class ActivityRecording final : public recorder::Source {
   std::mutex records_mutex_;  // taken by CUPTI's threads too; guards what follows
   size_t dropped_ = 0;
   std::optional<ActivityLog> log_;
-  std::vector<StepLabel> labels_;  // by number from 1
 };
 
 }  // namespace tandem::cuda

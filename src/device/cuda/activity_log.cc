@@ -135,6 +135,11 @@ StepLabel ActivityLog::label_of(const GpuWork& work) const {
   return label == labels_.end() ? StepLabel{} : label->second;
 }
 
+uint64_t ActivityLog::launch_of(const GpuWork& work) const {
+  const auto external = external_.find(work.correlation);
+  return external == external_.end() ? 0 : external->second;
+}
+
 std::string ActivityLog::lane_of(const GpuWork& work) const {
   const auto lane = lanes_.find(key(work.device, work.stream));
   if (lane != lanes_.end()) return lane->second;
@@ -158,7 +163,7 @@ size_t ActivityLog::report(const Clock& clock) const {
     values += w.values;
     recorder::record(recorder::Kind::kActivity, *label.name ? label.name : w.name,
                      recorder::intern(lane_of(w)), clock.host(w.start), clock.host(w.end),
-                     w.bytes, recorder::intern(values));
+                     w.bytes, recorder::intern(values), {.number = launch_of(w)});
   }
   return work_.size();
 }

@@ -55,6 +55,8 @@ class ActivityLog {
   /// The op of a piece of work; an empty name where nobody knows.
   StepLabel label_of(const GpuWork& work) const;
   std::string lane_of(const GpuWork& work) const;
+  /// What was pushed around its launch; 0: nothing.
+  uint64_t launch_of(const GpuWork& work) const;
 
  private:
   static uint64_t key(uint32_t device, uint32_t stream) {

@@ -81,7 +81,8 @@ Allocation CudaAllocator::allocate(size_t bytes, Stream* stream) {
   lock.unlock();
   if (begin) {
     recorder::record(recorder::Kind::kAlloc, "allocate", lane_, begin, recorder::now_ns(),
-                     static_cast<int64_t>(granted));
+                     static_cast<int64_t>(granted), nullptr,
+                     {.number = reinterpret_cast<uintptr_t>(address)});
   }
   return {address, bytes, granted};
 }
@@ -156,7 +157,8 @@ void CudaAllocator::free(const Allocation& allocation, std::span<const TimePoint
   if (recorder::enabled()) {
     const int64_t now = recorder::now_ns();
     recorder::record(recorder::Kind::kFree, "free", lane_, now, now,
-                     static_cast<int64_t>(allocation.granted));
+                     static_cast<int64_t>(allocation.granted), nullptr,
+                     {.number = reinterpret_cast<uintptr_t>(allocation.address)});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/ranges.h"
 #include "base/recorder.h"
 #include "device/conditional_work.h"
 #include "device/cuda/activity.h"
@@ -222,6 +223,7 @@ TimePoint CudaDevice::copy(Stream& stream, void* to, const void* from, size_t by
   CudaDevice* const source = device_of(from);
   if (bytes == 0) return stream.now();
   TimePoint done;
+  const ranges::Range range(ranges::kCopy);
   try {
     if (!target) {
       done = copy_to_host(native, to, from, bytes);

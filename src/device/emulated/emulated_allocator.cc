@@ -47,7 +47,8 @@ Allocation EmulatedAllocator::allocate(size_t bytes, Stream* stream) {
   lock.unlock();
   if (begin) {
     recorder::record(recorder::Kind::kAlloc, "allocate", lane_, begin, recorder::now_ns(),
-                     static_cast<int64_t>(granted));
+                     static_cast<int64_t>(granted), nullptr,
+                     {.number = reinterpret_cast<uintptr_t>(arena_.base() + offset)});
   }
   return {arena_.base() + offset, bytes, granted};
 }
@@ -71,7 +72,8 @@ void EmulatedAllocator::free(const Allocation& allocation,
   if (recorder::enabled()) {
     const int64_t now = recorder::now_ns();
     recorder::record(recorder::Kind::kFree, "free", lane_, now, now,
-                     static_cast<int64_t>(allocation.granted));
+                     static_cast<int64_t>(allocation.granted), nullptr,
+                     {.number = reinterpret_cast<uintptr_t>(allocation.address)});
   }
 }
 

@@ -75,7 +75,15 @@ std::unique_ptr<Captured> EmulatedStream::capture(
   return std::make_unique<EmulatedCaptured>(*this, std::move(task));
 }
 
-TimePoint EmulatedStream::submit(StreamTask task) { return push({std::move(task), {}}); }
+TimePoint EmulatedStream::submit(StreamTask task) {
+  if (!recorder::enabled()) return push({std::move(task), {}});
+  const uint64_t launch = recorder::next_launch();
+  const int64_t begin = recorder::now_ns();
+  const TimePoint point = push({std::move(task), {}, launch});
+  recorder::record(recorder::Kind::kLaunch, "launch", context_.lane, begin,
+                   recorder::now_ns(), 0, nullptr, {.number = launch});
+  return point;
+}
 
 void EmulatedStream::wait(TimePoint point) {
   if (point.stream == this || point.passed()) return;
@@ -283,6 +291,7 @@ void EmulatedStream::run() {
 }
 
 void EmulatedStream::run_item(Item item) {
+  const recorder::LaunchScope launch(item.launch);
   if (item.awaited) {
     item.awaited.host_wait();
     return;

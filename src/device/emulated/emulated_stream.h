@@ -62,6 +62,7 @@ class EmulatedStream final : public Stream {
   struct Item {
     StreamTask task;
     TimePoint awaited;
+    uint64_t launch = 0;  // for the recorder
   };
   TimePoint push(Item item);
   /// In a process that was forked after the thread began: it is not there, and the lock

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <future>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -298,12 +299,37 @@ TEST(EmulatedStream, HostWaitsAreRecorded) {
   gate.open();
   waiter.join();
   recorder::stop();
-  const auto events = recorder::collect();
-  for (const auto& event : events) {
-    EXPECT_EQ(event.kind, recorder::Kind::kWait);
+  size_t waits = 0, launches = 0;
+  for (const auto& event : recorder::collect()) {
+    waits += event.kind == recorder::Kind::kWait;
+    launches += event.kind == recorder::Kind::kLaunch;
     EXPECT_STREQ(event.lane, "recorded");
   }
-  EXPECT_LE(events.size(), 1u);
+  EXPECT_LE(waits, 1u);
+  EXPECT_EQ(launches, 1u);
+}
+
+// An op has the number of the launch that brought it to the stream; what was launched
+// while nobody recorded has none.
+TEST(EmulatedStream, WorkHasTheNumberOfItsLaunch) {
+  EmulatedStream stream(named("launched"));
+  const auto op = [](const StreamContext& context) {
+    const int64_t now = recorder::now_ns();
+    recorder::record(recorder::Kind::kOp, "Add", context.lane, now, now, 0);
+  };
+  stream.submit(op).host_wait();
+  recorder::start();
+  stream.submit(op);
+  stream.submit(op).host_wait();
+  recorder::stop();
+  std::map<uint64_t, int> launches, ops;
+  for (const auto& event : recorder::collect()) {
+    if (event.kind == recorder::Kind::kLaunch) ++launches[event.more.number];
+    if (event.kind == recorder::Kind::kOp) ++ops[event.more.number];
+  }
+  EXPECT_EQ(launches.size(), 2u);
+  EXPECT_EQ(ops, launches);
+  EXPECT_FALSE(ops.contains(0));
 }
 
 }  // namespace

@@ -87,6 +87,9 @@ TEST(ActivityLog, LaunchesHaveTheOpThatWasPushed) {
   EXPECT_STREQ(events[1].name, "Mul");
   EXPECT_TRUE(std::string(events[1].detail).starts_with("op=Mul\nkernel=any\ngrid="));
   EXPECT_STREQ(events[2].name, "any");
+  EXPECT_EQ(events[0].more.number, 1u);
+  EXPECT_EQ(events[1].more.number, 2u);
+  EXPECT_EQ(events[2].more.number, 0u);
 }
 
 // A captured kernel is of the step of its node, whatever was pushed around the launch of
