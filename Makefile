@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-long test-repeat test-python test-keras test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean
+.PHONY: help setup build demo test test-long test-repeat test-python test-keras test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean test-profile
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -54,6 +54,11 @@ test-python: ## build, and run the tests of the Python package alone
 test-keras: ## Keras's own tests on Tandem, in an environment of their own (ARGS="--only=layers/core")
 	@$(MAKE) --no-print-directory build PRESET=dev TARGETS=tandem_python
 	@tools/keras-tests/run $(ARGS)
+
+test-profile: ## the pages of TensorBoard's profile plugin for a fit, in an environment of their own
+	@$(MAKE) --no-print-directory build PRESET=dev TARGETS=tandem_python
+	@[ -e .venv-xprof/xprof ] || { python3 -m venv .venv-xprof && .venv-xprof/bin/pip install -q xprof==2.24.2 tensorboard && touch .venv-xprof/xprof; }
+	@TANDEM_XPROF=$(CURDIR)/.venv-xprof/bin/python TANDEM_PACKAGE=$(CURDIR)/build/dev/python .venv/bin/python -m pytest -q tests/python/test_profile_pages.py $(ARGS)
 
 test-asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/run-tests asan

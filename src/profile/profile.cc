@@ -43,6 +43,27 @@ std::string host_name() {
   return gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
 }
 
+int64_t memory_of_machine() {
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+std::vector<ProfiledDevice> devices_now() {
+  std::vector<ProfiledDevice> devices;
+  if (!Runtime::get().initialized()) return devices;
+  for (Device* d : Runtime::get().devices()) {
+    ProfiledDevice made{d->short_name(), d->allocator().info(), {}};
+    if (d->is_host() && made.memory.limit == 0) made.memory.limit = memory_of_machine();
+    // As many logical devices as physical ones: none is cut into several.
+    const auto physical = config::get_visible_devices(d->type());
+    if (static_cast<int>(physical.size()) == device_count(d->type())) {
+      made.details =
+          config::get_device_details(physical[static_cast<size_t>(d->index())]);
+    }
+    devices.push_back(std::move(made));
+  }
+  return devices;
+}
+
 /// A folder of its own for each run, named by the second it was written in.
 std::string run_folder(const std::string& log_folder) {
   const std::time_t now = std::time(nullptr);
@@ -69,6 +90,7 @@ void start_profile() {
   s.state.emplace();
   s.state->start_ns = recorder::now_ns();
   s.state->wall_start_ns = wall_ns();
+  s.state->devices = devices_now();
   recorder::start();
   for (recorder::Source* source : recorder::sources()) source->start();
 }

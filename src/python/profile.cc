@@ -20,6 +20,46 @@ struct PyMark {
   std::unique_ptr<ProfileMark> mark;
 };
 
+// Lists of dictionaries, which a table is made of easily.
+nb::dict summary_of(const Profile& profile) {
+  ProfileSummary s;
+  {
+    const nb::gil_scoped_release unlocked;
+    s = profile.summary();
+  }
+  nb::list steps, ops, kernels, stages, memory;
+  const auto row = [](auto... fields) {
+    nb::dict made;
+    ((made[fields.first] = fields.second), ...);
+    return made;
+  };
+  using std::pair;
+  for (const auto& x : s.steps) {
+    steps.append(row(pair{"name", x.name}, pair{"number", x.number},
+                     pair{"seconds", x.seconds}, pair{"input_seconds", x.input_seconds}));
+  }
+  for (const auto& x : s.ops) {
+    ops.append(row(pair{"device", x.device}, pair{"name", x.name}, pair{"type", x.type},
+                   pair{"count", x.count}, pair{"seconds", x.seconds},
+                   pair{"self_seconds", x.self_seconds}));
+  }
+  for (const auto& x : s.kernels) {
+    kernels.append(row(pair{"device", x.device}, pair{"name", x.name}, pair{"op", x.op},
+                       pair{"count", x.count}, pair{"seconds", x.seconds},
+                       pair{"bytes", x.bytes}));
+  }
+  for (const auto& x : s.stages) {
+    stages.append(row(pair{"path", x.path}, pair{"elements", x.elements},
+                      pair{"seconds", x.seconds}, pair{"self_seconds", x.self_seconds}));
+  }
+  for (const auto& x : s.memory) {
+    memory.append(row(pair{"device", x.device}, pair{"allocations", x.allocations},
+                      pair{"peak_bytes", x.peak_bytes}));
+  }
+  return row(pair{"steps", steps}, pair{"ops", ops}, pair{"kernels", kernels},
+             pair{"stages", stages}, pair{"memory", memory});
+}
+
 }  // namespace
 
 void bind_profile(nb::module_& m) {
@@ -29,6 +69,8 @@ void bind_profile(nb::module_& m) {
       .def("write_chrome_trace", &Profile::write_chrome_trace, nb::arg("path"),
            Unlocked())
       .def("chrome_trace", &Profile::chrome_trace, Unlocked())
+      .def("summary", summary_of,
+           "Steps, ops, kernels, stages of pipelines and memory in figures.")
       .def("__len__", &Profile::events);
   m.def("start_profile", start_profile, Unlocked());
   m.def("stop_profile", stop_profile, Unlocked());

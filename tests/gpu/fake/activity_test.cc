@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "device/capture_session.h"
 #include "gpu/fake/gpu.h"
+#include "support/xspace_reader.h"
 #include "tandem/function.h"
 #include "tandem/profile.h"
 
@@ -67,7 +68,17 @@ TEST_F(FakeActivity, AKernelHasTheGpusTimesAndTheNameOfItsOp) {
   ASSERT_EQ(ops.size(), 1u);
   EXPECT_EQ(trace.row_of(ops[0]), "enqueued on compute");
   EXPECT_TRUE(trace.notes.empty()) << trace.notes;
-  EXPECT_NE(profile.xspace().find("AddV2"), std::string::npos);
+  // TensorBoard ties the kernel to the mark by its launch.
+  const auto space = read_space(profile.xspace());
+  const SpacePlane& host = space.at("/host:CPU");
+  const auto launches = host.named("launch AddV2");
+  ASSERT_EQ(launches.size(), 1u);
+  EXPECT_TRUE(host.named("around").at(0).holds(launches[0]));
+  const SpacePlane& plane = space.at("/device:GPU:0");
+  const SpaceEvent work = plane.named(k["args"]["kernel"].get<std::string>()).at(0);
+  EXPECT_EQ(work.values.at("tf_op"), "AddV2:AddV2");
+  EXPECT_EQ(work.values.at("correlation_id"), launches[0].values.at("correlation_id"));
+  EXPECT_TRUE(work.values.at("kernel_details").starts_with("grid:"));
 }
 
 TEST_F(FakeActivity, CopiesHaveTheirStreams) {
