@@ -12,22 +12,16 @@ bool Cursor::next(Element& element) {
   context_.cancellation->check();
   poll_interrupt();
   if (ended_) return false;
-  if (!recorder::enabled()) return !(ended_ = !advance(element));
+  if (recorder::enabled()) return next_recorded(element);
+  return !(ended_ = !advance(element));
+}
+
+bool Cursor::next_recorded(Element& element) {
   const int64_t begin = recorder::now_ns();
   ended_ = !advance(element);
   recorder::record(recorder::Kind::kMark, name_, "data", begin, recorder::now_ns(), 0,
-                   path());
+                   context_.path.get().text());
   return !ended_;
-}
-
-// As TensorFlow's profiler names the stages of a pipeline.
-const char* Cursor::path() {
-  if (path_) return path_;
-  std::string text;
-  for (const StagePath* p = context_.path.get(); p; p = p->above.get()) {
-    text = std::string("::") + p->name + text;
-  }
-  return path_ = recorder::intern("path=Iterator::Root" + text + "\n");
 }
 
 int64_t Size::get() const {

@@ -14,15 +14,10 @@
 #include "data/pass_draws.h"
 #include "data/pass_log.h"
 #include "data/row_cursor.h"
+#include "data/stage_path.h"
 #include "tandem/data.h"
 
 namespace tandem::data {
-
-/// The stages between the consumer and a cursor, the cursor's own last.
-struct StagePath {
-  std::shared_ptr<const StagePath> above;  // null: the consumer takes its elements
-  const char* name;                        // static storage
-};
 
 /// What a pass gives to all its cursors.
 struct Context {
@@ -33,7 +28,7 @@ struct Context {
   /// the cursors that are opened after it, or others beside it. Programs whose runs have
   /// to be the same work ahead only as far as that leaves the order of draws alone.
   enum class Sharing { kNone, kAfter, kBeside } sharing = Sharing::kNone;
-  std::shared_ptr<const StagePath> path = nullptr;  // null: of no stage yet
+  PathHere path = {};
 
   Context shared(Sharing with_whom) const {
     Context c = *this;
@@ -43,12 +38,6 @@ struct Context {
   /// The same for cursors that end by themselves.
   Context with(std::shared_ptr<Cancellation> other) const {
     return {std::move(other), log, draws, sharing, path};
-  }
-  /// The same for a stage that gives its elements to this one.
-  Context below(const char* stage) const {
-    Context c = *this;
-    c.path = std::make_shared<const StagePath>(path, stage);
-    return c;
   }
 };
 
@@ -70,11 +59,10 @@ class Cursor {
   const Context& context() const { return context_; }
 
  private:
-  const char* path();
+  [[gnu::cold]] bool next_recorded(Element& element);
 
   const Context context_;
-  const char* const name_;      // static storage
-  const char* path_ = nullptr;  // for the recorder; null: not asked for yet
+  const char* const name_;  // static storage
   bool ended_ = false;
 };
 
@@ -116,7 +104,8 @@ class Stage : public std::enable_shared_from_this<Stage> {
   virtual int64_t cardinality() const { return kUnknown; }
   /// Begins a pass.
   std::unique_ptr<Cursor> open(const Context& context) const {
-    return make_cursor(context.below(name_));
+    const PathHere::Opening opening(context.path, name_);
+    return make_cursor(context);
   }
   /// A pass that gives row numbers of arrays instead of elements; null when the elements
   /// are not rows of arrays.

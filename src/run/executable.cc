@@ -477,27 +477,26 @@ void Executable::launch_recorded(const Step& step, const Prepared& prepared,
                    recorder::now_ns(), 0, site, {.node = node_of(step)});
 }
 
-// Named within its function, as TensorBoard's pages show it: "train_step/dense/MatMul".
-const char* Executable::node_of(const Step& step) const {
-  const std::atomic_ref<const char*> node(step.recorded_node);
-  const char* text = node.load(std::memory_order_relaxed);
-  if (!text) {
-    text = recorder::intern(graph_.name() + "/" + graph_.node(step.node).name);
-    node.store(text, std::memory_order_relaxed);
-  }
-  return text;
-}
-
 // Looked up when a step is first recorded: debug information is slow to read.
 const char* Executable::site_of(const Step& step) const {
   const std::atomic_ref<const char*> site(step.site);
-  if (const char* known = site.load(std::memory_order_relaxed)) {
-    return *known ? known : nullptr;
+  const char* text = site.load(std::memory_order_relaxed);
+  if (!text) {
+    const Node& n = graph_.node(step.node);
+    const SourceLocation* at = source_of(n);
+    text = recorder::intern((at ? site_text(*at) : std::string()) + '\0' + graph_.name() +
+                            "/" + n.name);
+    site.store(text, std::memory_order_relaxed);
   }
-  const SourceLocation* at = source_of(graph_.node(step.node));
-  const char* text = at ? recorder::intern(site_text(*at)) : "";
-  site.store(text, std::memory_order_relaxed);
   return *text ? text : nullptr;
+}
+
+// Named within its function, as TensorBoard's pages show it: "train_step/dense/MatMul".
+const char* Executable::node_of(const Step& step) const {
+  site_of(step);
+  const char* const text =
+      std::atomic_ref<const char*>(step.site).load(std::memory_order_relaxed);
+  return text + std::strlen(text) + 1;
 }
 
 StepLabel Executable::label_of(const Step& step) const {

@@ -36,7 +36,8 @@ struct alignas(64) Executable::Step {
   bool conditional = false;  // control flow that its device decides
   const char* name = "";
   std::string detail;  // name and results of the node, for native devices
-  /// The user's line, for the recorder: see Executable::site_of. Null: not asked for yet.
+  /// The user's line and, behind its end, the node's name, for the recorder: see
+  /// Executable::site_of. Null: not asked for yet.
   mutable const char* site = nullptr;
   mutable const char* recorded_node = nullptr;  // likewise its node's name
   /// A list op that moves one element, which is plain memory of the host or, where it can
