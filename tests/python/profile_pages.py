@@ -30,6 +30,11 @@ def main(path):
         "pipeline_steps": rows(pipeline[1]),
         "stages": rows(pipeline[2]),
         "ops": rows(page(path, "framework_op_stats")[0]),
+        "op_profile": {
+            category["name"]: (category["metrics"]["occurrences"], category["metrics"]["rawTime"])
+            for program in page(path, "op_profile")["byProgramExcludeIdle"]["children"]
+            for category in program["children"]
+        },
         "kernels": rows(page(path, "kernel_stats")),
         "memory": {
             name: {

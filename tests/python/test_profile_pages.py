@@ -254,6 +254,17 @@ def test_op_statistics(recorded, pages):
         assert shown[key]["total_self_time"] == close(mine["self_seconds"] * 1e6)
 
 
+def test_the_op_profile_of_a_device(recorded, pages):
+    ours = collections.defaultdict(lambda: [0, 0])
+    for op in recorded.summary["ops"]:
+        if op["device"] != "CPU:0":
+            ours[op["type"]][0] += op["count"]
+            ours[op["type"]][1] += op["seconds"] * 1e12
+    assert set(pages["op_profile"]) == set(ours)
+    for kind, (count, picoseconds) in ours.items():
+        assert pages["op_profile"][kind] == [count, close(picoseconds)]
+
+
 def test_kernel_statistics(recorded, pages):
     ours = {(k["name"], k["op"]): k for k in recorded.summary["kernels"] if not k["name"].startswith("Memcpy")}
     shown = {(k["kernel_name"], k["op_name"]): k for k in pages["kernels"]}
