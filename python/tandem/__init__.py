@@ -10,12 +10,12 @@ from tandem.framework import errors as _errors  # noqa: F401  (registers the err
 from tandem.framework import shape as _shape  # noqa: F401  (registers TensorShape)
 from tandem.framework import dtypes as _dtypes  # noqa: F401  (methods of DType)
 from tandem.framework import tensor as _tensor  # noqa: F401  (methods of Tensor)
-from tandem.install import install_as_tensorflow, install_keras_name
+from tandem.install import install_as_tensorflow, install_names
 
 __version__ = _core.__version__
 
 _namespaces.make_all()
-install_keras_name()
+install_names()
 
 
 def load_ipython_extension(ipython):

@@ -1,8 +1,9 @@
 """Modules such as tandem.math, made from the table of names.
 
 A name is looked up when it is first used, so that importing tandem loads only what every program
-needs. What is not there raises AttributeError; what the table calls absent, later or outside is an object
-that raises NotImplementedError when it is used.
+needs. What the table does not have, known_names.py looks for in those of TensorFlow; what they do not have either
+raises AttributeError. What the table calls absent, later or outside is an object that raises NotImplementedError when
+it is called (_absent.py).
 """
 
 import importlib
@@ -14,6 +15,9 @@ from tandem._loading import alone
 from tandem.tensorflow_names import named
 
 ROOT = "tandem"
+# Public names that look like Python's own.
+_ODD = ("__internal__", "__operators__", "__version__", "__git_version__", "__compiler_version__",
+        "__cxx11_abi_flag__", "__cxx_version__", "__monolithic_build__")  # fmt: skip
 
 
 class Namespace(types.ModuleType):
@@ -21,6 +25,10 @@ class Namespace(types.ModuleType):
 
     def __getattr__(self, name):
         prefix = self.__name__.removeprefix(ROOT + ".") + "."
+        if name.startswith("__") and name not in _ODD:
+            if name == "__all__":  # from tandem.math import *
+                return [n for n in names_in(prefix) if not n.startswith("_")]
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         with alone():
             if name not in self.__dict__:  # another thread may have been first
                 setattr(self, name, find(prefix, name))
@@ -39,11 +47,21 @@ def find(prefix, name):
         if isinstance(module, Namespace):
             return module
         where = (ROOT + "." + prefix).rstrip(".")
-        raise AttributeError(f"module '{where}' has no attribute '{name}'")
+        with alone():
+            known_names = importlib.import_module(f"{ROOT}.known_names")
+            try:
+                value = known_names.find(full)
+            except AttributeError as error:
+                if isinstance(error, NotImplementedError):
+                    raise
+                raise AttributeError(f"module '{where}' has no attribute '{name}'") from None
+            if not prefix:
+                setattr(sys.modules[ROOT], name, value)
+            return value
     with alone():
         if not prefix and name in vars(sys.modules[ROOT]):
             return vars(sys.modules[ROOT])[name]
-        value = Absent(full, *place[1:]) if place[0] == "" else named(load(*place), full)
+        value = absent(full, *place[1:]) if place[0] == "" else named(load(*place), full)
         if not prefix:
             setattr(sys.modules[ROOT], name, value)
         return value
@@ -61,42 +79,24 @@ def load(module, attribute):
         return importlib.import_module(f"{path}.{attribute}")
 
 
-class Absent:
-    """Stands for a function or class that Tandem does not have, or does not have yet.
-
-    Using it, or any part of it, says so. `status` is "absent", "later" or "out of scope".
-    """
-
-    absent = True
-
-    def __init__(self, full, status, alternative):
-        self.status = status
-        self.__name__ = self.__qualname__ = full.rpartition(".")[2]
-        said = {"absent": "is not available in Tandem", "later": "is not available in Tandem yet"}
-        said["out of scope"] = "is out of Tandem's scope"
-        hint = f": {alternative}" if alternative else ""
-        self.__doc__ = f"tf.{full} {said[status]}{hint}."
-
-    def __call__(self, *args, **kwargs):
-        raise NotImplementedError(self.__doc__)
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise AbsentError(self.__doc__)
-
-    def __instancecheck__(self, value):
-        """Nothing is of a class that is not there."""
-        return False
+def absent(full, status, alternative):
+    kinds = importlib.import_module(f"{ROOT}.known_names").kind
+    return importlib.import_module(f"{ROOT}._absent").Absent(full, status, alternative, kinds(full))
 
 
-class AbsentError(NotImplementedError, AttributeError):
-    """A part of something that is not there was asked for; hasattr() gives False."""
+def get(full):
+    """The object with a name such as "nn.relu"."""
+    value = sys.modules[ROOT]
+    for part in full.split("."):
+        value = getattr(value, part)
+    return value
 
 
 def names_in(prefix):
-    """Public names directly under a prefix, sorted."""
+    """Public names directly under a prefix, sorted: those that are there, and of TensorFlow's other modules all."""
     found = {name[len(prefix) :].split(".")[0] for name in NAMES if name.startswith(prefix)}
+    if prefix.startswith(("compat.v1.", "python.", "core.")):
+        found.update(importlib.import_module(f"{ROOT}.known_names").names_in(prefix[:-1]))
     return sorted(found)
 
 

@@ -10,7 +10,8 @@ import traceback
 
 USAGE = """usage: tandem run [--quiet] [--trace FILE] SCRIPT [ARGUMENT...]
                                           run a script; tensorflow and keras in it are Tandem
-       tandem coverage                    which of TensorFlow's names there are
+       tandem coverage [--absent]         which of TensorFlow's names there are
+       tandem coverage FILE|PACKAGE       which of them a program uses that are not there
        tandem doctor | devices | ops ...  see tandem --help of the native command
 """
 
@@ -20,7 +21,7 @@ def main(arguments=None):
     if arguments[:1] == ["run"]:
         return run(arguments[1:])
     if arguments[:1] == ["coverage"]:
-        return coverage()
+        return coverage(arguments[1:])
     if not arguments:
         sys.stderr.write(USAGE)
         return 2
@@ -130,53 +131,16 @@ def summarize(seconds):
     )
 
 
-def coverage():
-    """What there is of the names that TensorFlow's documents use, and of all names that are known."""
-    spaces, counts, others, table = coverage_counts()
-    for space, (here, of) in spaces.items():
-        print(f"{space:<48}{here:5} of {of}")
-    print(f"{'names that the guides of TensorFlow use':<48}{counts['there']:5} of {sum(counts.values())}")
-    for status, name, why in sorted(others):
-        print(f"  {status}: {name}{'. ' + why if why else ''}")
-    rest = ", ".join(f"{count} {status}" for status, count in table.items() if status != "there")
-    print(f"{'names of the table':<48}{table['there']:5}   {rest}: using one says so")
-    return 1 if counts["missing"] else 0
+def coverage(arguments):
+    """What there is of TensorFlow's names; of a program or package, what it would miss."""
+    parser = argparse.ArgumentParser(prog="tandem coverage", description="Which of TensorFlow's names there are.")
+    parser.add_argument("--absent", action="store_true", help="list every name that is not there, with the reason")
+    parser.add_argument("target", nargs="?", help="a file, folder or installed package: what of it is missing here")
+    options = parser.parse_args(arguments)
+    if options.target:
+        from tandem import coverage_of
 
+        return coverage_of.report(options.target)
+    from tandem import coverage
 
-def coverage_counts():
-    """({namespace: (there, of)}, counts by status, (status, name, reason) of what is not there, counts of the table)."""
-    import tandem
-    from tandem._generated.names import NAMES
-    from tandem.checklist import NAMES as WANTED
-
-    spaces, counts, others = {}, {"there": 0, "missing": 0, "later": 0, "out of scope": 0}, []
-    for space, names in WANTED.items():
-        here = 0
-        for name in names.split():
-            status, why = _status(tandem, f"{space}.{name}")
-            here += status == "there"
-            counts[status] += 1
-            if status != "there":
-                others.append((status, f"{space}.{name}", why))
-        spaces[space] = here, len(names.split())
-    table = {status: 0 for status in ("absent", "later", "out of scope")}
-    for place in NAMES.values():
-        if place[0] == "":
-            table[place[1]] += 1
-    table["there"] = len(NAMES) - sum(table.values())
-    return spaces, counts, others, table
-
-
-def _status(tandem, dotted):
-    """("there", "missing", "later" or "out of scope", and what is said about it)."""
-    value = tandem
-    for part in dotted.split(".")[1:]:
-        try:
-            value = getattr(value, part)
-        except (AttributeError, NotImplementedError):
-            if not getattr(value, "absent", False):
-                return "missing", ""
-            break
-    if getattr(value, "absent", False):
-        return ("missing" if value.status == "absent" else value.status), value.__doc__
-    return "there", ""
+    return coverage.report(options.absent)

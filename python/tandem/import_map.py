@@ -8,7 +8,8 @@ import builtins
 import importlib
 import sys
 
-from tandem import _core
+from tandem import _core, _tables
+from tandem._generated.names import NAMES, SPACES
 from tandem._loading import alone
 
 SOURCE = "tensorflow"
@@ -19,17 +20,39 @@ def is_mapped(name):
     return name == SOURCE or name.startswith(SOURCE + ".")
 
 
+def _plain(name):
+    """The part behind `tensorflow`, without the spellings that mean the same: compat.v2, compat.v1.keras."""
+    inner = name[len(SOURCE) + 1 :]
+    while inner == "compat.v2" or inner.startswith("compat.v2."):
+        inner = inner[len("compat.v2.") :]
+    if inner == "compat.v1.keras" or inner.startswith("compat.v1.keras."):
+        inner = inner[len("compat.v1.") :]
+    return inner
+
+
+def is_known(name):
+    """Whether there is such a module; Tandem's own packages are none of TensorFlow's."""
+    inner = _plain(name)
+    if not inner or inner == "keras" or inner.startswith("keras."):
+        return True
+    return inner in SPACES or _tables.is_module(inner)
+
+
 def target_of(name):
     """tensorflow.math → tandem.math; tf.keras is the package keras itself."""
-    inner = name.removeprefix(SOURCE)
-    if inner == ".keras" or inner.startswith(".keras."):
-        return inner[1:]
-    return TARGET + inner
+    inner = _plain(name)
+    if inner == "keras" or inner.startswith("keras."):
+        return inner
+    return f"{TARGET}.{inner}" if inner else TARGET
 
 
 def import_target(name):
     """The module that stands for a module of TensorFlow."""
     target = target_of(name)
+    if target == TARGET:
+        from tandem.served import served
+
+        return served()
     of_keras = target.partition(".")[0] == "keras"
     loaded = None if of_keras else sys.modules.get(target)
     if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
@@ -37,7 +60,31 @@ def import_target(name):
     with alone():
         if of_keras:
             importlib.import_module(TARGET + ".keras_loader").load()
+            return _keras_module(target)
+        return _named_module(name, target[len(TARGET) + 1 :])
+
+
+def _keras_module(target):
+    """Keras has modules that only TensorFlow's form of it shows: keras.preprocessing.text."""
+    try:
         return importlib.import_module(target)
+    except ModuleNotFoundError:
+        try:
+            return importlib.import_module(target.replace("keras.", "keras._tf_keras.keras.", 1))
+        except ModuleNotFoundError:
+            pass
+        raise
+
+
+def _named_module(name, inner):
+    """A module that is no file: one that the table names (tf.raw_ops), or one of names looked up when they are used."""
+    if inner in NAMES:
+        value = importlib.import_module(TARGET + "._namespaces").get(inner)
+        if isinstance(value, type(sys)):
+            return value
+    if not is_known(name):
+        raise ModuleNotFoundError(f"No module named '{name}': TensorFlow has none either", name=name)
+    return importlib.import_module(TARGET + ".known_names").module(inner)
 
 
 def _rare_import(name, globals=None, locals=None, fromlist=(), level=0):

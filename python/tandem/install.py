@@ -40,36 +40,50 @@ class _TensorFlowLoader(_Loader):
 
 class _Finder:
     def find_spec(self, fullname, path=None, target=None):
-        if not import_map.is_mapped(fullname):
+        if not import_map.is_mapped(fullname) or not import_map.is_known(fullname):
             return None
-        return importlib.machinery.ModuleSpec(fullname, _TensorFlowLoader(fullname))
+        return importlib.machinery.ModuleSpec(fullname, _TensorFlowLoader(fullname), is_package=True)
 
 
 class _KerasFinder:
-    """`import tandem.keras.layers`: the package keras under Tandem's name."""
+    """`import tandem.keras.layers`: the package keras under Tandem's names. First of all, because the files are found
+    under these names, too, and would be run once more."""
 
     def find_spec(self, fullname, path=None, target=None):
-        if fullname != "tandem.keras" and not fullname.startswith("tandem.keras."):
+        if not fullname.startswith("tandem.") or "keras" not in fullname or "keras_" in fullname:
             return None
         stands_for = "tensorflow" + fullname.removeprefix("tandem")
-        return importlib.machinery.ModuleSpec(fullname, _Loader(stands_for))
+        if not import_map.target_of(stands_for).startswith("keras"):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, _Loader(stands_for), is_package=True)
+
+
+class _NameFinder:
+    """`import tandem.compat.v1`: modules that are no files of Tandem's package."""
+
+    def find_spec(self, fullname, path=None, target=None):
+        stands_for = "tensorflow" + fullname.removeprefix("tandem")
+        if not fullname.startswith("tandem.") or not import_map.is_known(stands_for):
+            return None
+        return importlib.machinery.ModuleSpec(fullname, _Loader(stands_for), is_package=True)
 
 
 _FINDER = _Finder()
 _KERAS_FINDER = _KerasFinder()
+_NAME_FINDER = _NameFinder()
 
 
-def install_keras_name():
+def install_names():
     """Called once when tandem is imported; loads nothing by itself."""
-    if _KERAS_FINDER not in sys.meta_path:
-        sys.meta_path.append(_KERAS_FINDER)
+    if _NAME_FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _KERAS_FINDER)
+        sys.meta_path.append(_NAME_FINDER)
 
 
 def install_as_tensorflow():
     """Serves `import tensorflow` and `import keras` by Tandem in this process."""
     loaded = sys.modules.get("tensorflow")
-    tandem = sys.modules["tandem"]
-    if loaded is not None and loaded is not tandem:
+    if loaded is not None and loaded is not import_map.import_target("tensorflow"):
         raise ImportError(
             "TensorFlow is already imported in this process. Call tandem.install_as_tensorflow() before the first "
             "`import tensorflow`, or start the script with `tandem run`."

@@ -165,7 +165,7 @@ def _load():
 
 
 # Parts of Keras that have more names in TensorFlow than in Keras itself: tf.keras.backend.eval, tf.keras.losses.MSE.
-_OLD_PARTS = ("activations", "backend", "losses", "metrics", "preprocessing", "preprocessing.image", "preprocessing.sequence")
+_OLD_PARTS = ("activations", "backend", "layers", "losses", "metrics", "preprocessing", "preprocessing.image", "preprocessing.sequence")
 _OLD_NAMES = frozenset(f"keras.{part}" for part in _OLD_PARTS)
 
 

@@ -31,6 +31,7 @@ OWN = {
     "tandem.tensorflow_names",
     "tandem._loading",
     "tandem._processor",
+    "tandem._tables",
     "tandem.framework",
     "tandem.framework.dtypes",
     "tandem.framework.errors",

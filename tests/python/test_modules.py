@@ -62,6 +62,47 @@ def test_coverage_tells_missing_names_from_those_out_of_scope(capsys):
     assert "missing:" not in text
     assert "out of scope: tf.lite.Interpreter" in text
     assert "later: tf.distribute.MultiWorkerMirroredStrategy" in text
+    assert command.main(["coverage", "--absent"]) == 0
+    names = capsys.readouterr().out
+    assert "linalg.LinearOperatorDiag" in names and "raw_ops.Abort" in names and "missing" not in names
+
+
+def test_coverage_of_a_program(tmp_path, capsys):
+    """What it would miss is said before it runs; what it is ready to miss is no fault of it."""
+    from tandem import command
+
+    (tmp_path / "package").mkdir()
+    program = tmp_path / "package" / "program.py"
+    program.write_text(
+        """
+import tensorflow as tf
+import tensorflow.compat.v1 as tf1
+from tensorflow import keras
+from tensorflow.keras import layers
+from tensorflow.python.ops import math_ops as m
+from tensorflow.math import reduce_sum
+try:
+    from tensorflow.contrib import slim
+except ImportError:
+    pass
+class Strategy(tf.distribute.TPUStrategy):
+    pass
+def f(x):
+    raise SystemExit("it was run")
+layers.Dense(1); keras.optimizers.Adam(); m.reduce_mean; tf.nn.relu(tf.Variable(1.0).value())
+m.nosuch; tf.nn.no_such_function; tf1.float32
+"""
+    )
+    assert command.main(["coverage", str(program)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 5 and lines[-1].startswith("1") and "in 1 files" in lines[-1]
+    said = "\n".join(lines)
+    assert "program.py:12: tf.distribute.TPUStrategy is out of Tandem's scope: Tandem runs on" in said
+    assert "tf.nn.no_such_function is not in TensorFlow 2.21." in said
+    assert "tf.python.ops.math_ops.nosuch" in said and "tf.contrib is not in TensorFlow 2.21. (the program tries it)" in said
+    program.write_text("import tensorflow as tf; tf.constant(1).numpy(); tf.keras.layers.Dense")
+    assert command.main(["coverage", str(tmp_path / "package")]) == 0
+    assert command.main(["coverage", "nosuchpackage"]) == 2
 
 
 def test_ragged_are_no_tensors():

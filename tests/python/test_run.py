@@ -24,7 +24,7 @@ print(keras.Sequential([keras.Input((3,)), Dense(2)]).output_shape)
 def test_run(run_python):
     status, out, err = run_python(SCRIPT, arguments=["-m", "tandem", "run"])
     assert status == 0, err
-    assert out.splitlines() == ["tandem [] __main__", "3", "(None, 2)"]
+    assert out.splitlines() == ["tensorflow [] __main__", "3", "(None, 2)"]
     assert err.count("tandem:") == 2 and "CPU:0" in err
 
 
@@ -36,7 +36,7 @@ def test_only_the_script_is_required(run_python):
 def test_install_in_a_program(run_python):
     status, out, err = run_python("import tandem; tandem.install_as_tensorflow()\n" + SCRIPT)
     assert status == 0, err
-    assert out.splitlines()[0] == "tandem [] __main__"
+    assert out.splitlines()[0] == "tensorflow [] __main__"
 
 
 def test_errors_keep_the_users_traceback(run_python):

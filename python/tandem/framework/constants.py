@@ -1,7 +1,12 @@
-"""Constants among TensorFlow's names."""
-
-from tandem import _core
+"""Constants among TensorFlow's names. The version is TensorFlow's: libraries compare it (`tandem.__version__` is ours)."""
 
 newaxis = None
-VERSION = _core.__version__
-GIT_VERSION = _core.__version__
+VERSION = "2.21.0"
+GIT_VERSION = "v2.21.0-rc1-5-ga481b10260d"
+COMPILER_VERSION = "Tandem"
+GRAPH_DEF_VERSION = 2474
+GRAPH_DEF_VERSION_MIN_CONSUMER = 0
+GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+CXX11_ABI_FLAG = 1
+CXX_VERSION = 201703
+MONOLITHIC_BUILD = 0

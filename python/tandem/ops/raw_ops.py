@@ -1,13 +1,16 @@
 """tf.raw_ops: every op of the table as a function of keywords, and ops of TensorFlow that others make up."""
 
-from tandem import _core
+from tandem import _core, _tables, reasons
+from tandem._absent import Absent
 
 _NAMES = frozenset(_core.op_names())
 
 
 def __getattr__(name):
     if name not in _NAMES:
-        raise AttributeError(f"module 'tandem.raw_ops' has no attribute '{name}': there is no such op")
+        if name not in _tables.raw_ops():
+            raise AttributeError(f"module 'tandem.raw_ops' has no attribute '{name}': there is no such op")
+        return Absent(f"raw_ops.{name}", *reasons.reason("raw_ops"))
     described = _core.op(name).describe()
     inputs = [i["name"] for i in described["inputs"]]
 

@@ -1,0 +1,3 @@
+"""tensorflow.core.util.event_pb2."""
+
+from tandem.framework.messages import Event  # noqa: F401
