@@ -40,8 +40,8 @@ class Absent:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        if self.kind == "c" and name.isupper():
-            return Absent(f"{self._full}.{name}", self.status, self.alternative, "v")  # a value of an enumeration
+        if self.kind == "c" and name[:1].isupper():  # a class in it, or a value of an enumeration
+            return Absent(f"{self._full}.{name}", self.status, self.alternative, "v" if name.isupper() else "c")
         raise AbsentError(self.__doc__)
 
     def __mro_entries__(self, bases):

@@ -75,6 +75,11 @@ def _public(full, where, name, kind):
     written = _written(where, name)
     if written is not None:
         return written
+    op = _tables.generated(where, name)
+    if op is not None:
+        made = _generated(where, name, op)
+        if not getattr(made, "absent", False):
+            return made
     status, text = reasons.reason(full)
     for other in _tables.publics_of(where, name):
         if _is_absent(other):
@@ -95,7 +100,11 @@ def _written(where, name):
     """What tandem.inside has for a module of TensorFlow, or None."""
     helpers = _helpers(where)
     value = getattr(helpers, name, None) if helpers is not None else None
-    return None if value is helpers else value
+    if value is not None:
+        return value
+    from tandem.inside import older
+
+    return older.find(where, name)
 
 
 def _helpers(where):

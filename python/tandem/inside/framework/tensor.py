@@ -62,3 +62,7 @@ def sanitize_spec_name(name):
         return "unknown"
     clean = "".join(c if c.isalnum() and c.isascii() else "_" for c in name).lower()
     return clean if clean[0].isalpha() else "tensor_" + clean
+
+
+def enable_tensor_equality():
+    """`==` compares values."""

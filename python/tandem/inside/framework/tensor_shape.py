@@ -54,3 +54,7 @@ def dimension_at_index(shape, index):
 def unknown_shape(rank=None, **kwargs):
     rank = kwargs.pop("ndims", rank)
     return TensorShape(None if rank is None else [None] * rank)
+
+
+def enable_v2_tensorshape():
+    """Shapes are TensorFlow 2's."""

@@ -1,0 +1,3 @@
+"""tensorflow.python.saved_model.tag_constants."""
+
+SERVING, TRAINING, GPU, TPU = "serve", "train", "gpu", "tpu"
