@@ -7,6 +7,7 @@ it is called (_absent.py).
 """
 
 import importlib
+import os
 import sys
 import types
 
@@ -15,6 +16,7 @@ from tandem._loading import alone
 from tandem.tensorflow_names import named
 
 ROOT = "tandem"
+_FOLDER = os.path.dirname(__file__)
 # Public names that look like Python's own.
 _ODD = ("__internal__", "__operators__", "__version__", "__git_version__", "__compiler_version__",
         "__cxx11_abi_flag__", "__cxx_version__", "__monolithic_build__")  # fmt: skip
@@ -47,6 +49,8 @@ def find(prefix, name):
         if isinstance(module, Namespace):
             return module
         where = (ROOT + "." + prefix).rstrip(".")
+        if not prefix and _is_file(name):
+            raise AttributeError(name)  # `from tandem import keras_loader`, which imports it then
         with alone():
             known_names = importlib.import_module(f"{ROOT}.known_names")
             try:
@@ -65,6 +69,12 @@ def find(prefix, name):
         if not prefix:
             setattr(sys.modules[ROOT], name, value)
         return value
+
+
+def _is_file(name):
+    """Whether it is a module of the package itself."""
+    path = f"{_FOLDER}/{name}"
+    return os.path.exists(path + ".py") or os.path.exists(path + "/__init__.py")
 
 
 def load(module, attribute):

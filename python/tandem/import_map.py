@@ -11,6 +11,7 @@ import sys
 from tandem import _core, _tables
 from tandem._generated.names import NAMES, SPACES
 from tandem._loading import alone
+from tandem.served import served
 
 SOURCE = "tensorflow"
 TARGET = "tandem"
@@ -50,8 +51,6 @@ def import_target(name):
     """The module that stands for a module of TensorFlow."""
     target = target_of(name)
     if target == TARGET:
-        from tandem.served import served
-
         return served()
     of_keras = target.partition(".")[0] == "keras"
     loaded = None if of_keras else sys.modules.get(target)

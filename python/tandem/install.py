@@ -90,6 +90,7 @@ def install_as_tensorflow():
         )
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
-    from tandem import keras_loader
+    # By its full name: `from tandem import` would ask tandem for such a name first.
+    import tandem.keras_loader
 
-    keras_loader.install_finder()
+    tandem.keras_loader.install_finder()

@@ -173,7 +173,8 @@ def _find_old_names(module):
     """Lets a part of Keras find the names that only TensorFlow's form of Keras has, when they are asked for."""
 
     def find(name):
-        if not name.startswith("_"):
+        # While it is being loaded, names are missing that will be there: another import of Keras would be one too many.
+        if not name.startswith("_") and not getattr(module.__spec__, "_initializing", False):
             with alone(), contextlib.suppress(AttributeError, ModuleNotFoundError):
                 return getattr(importlib.import_module(module.__name__.replace("keras.", "keras._tf_keras.keras.", 1)), name)
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")

@@ -8,9 +8,8 @@ import importlib.machinery
 import sys
 import types
 
-from tandem.framework import constants
-
 NAME = "tensorflow"
+VERSION = "2.21.0"  # of TensorFlow
 
 
 class Served(types.ModuleType):
@@ -30,7 +29,7 @@ def _made():
     module = Served(NAME, tandem.__doc__)
     module.__spec__ = importlib.machinery.ModuleSpec(NAME, None, origin=tandem.__file__, is_package=True)
     module.__file__, module.__path__, module.__package__ = tandem.__file__, [], NAME
-    module.__version__ = constants.VERSION
+    module.__version__ = VERSION
     return module
 
 

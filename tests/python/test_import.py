@@ -39,6 +39,7 @@ OWN = {
     "tandem.framework.tensor",
     "tandem.import_map",
     "tandem.install",
+    "tandem.served",
 }
 
 

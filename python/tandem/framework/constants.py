@@ -1,7 +1,8 @@
 """Constants among TensorFlow's names. The version is TensorFlow's: libraries compare it (`tandem.__version__` is ours)."""
 
+from tandem.served import VERSION  # noqa: F401
+
 newaxis = None
-VERSION = "2.21.0"
 GIT_VERSION = "v2.21.0-rc1-5-ga481b10260d"
 COMPILER_VERSION = "Tandem"
 GRAPH_DEF_VERSION = 2474
