@@ -48,6 +48,8 @@ function(tandem_install_wheel)
     FILES_MATCHING
     PATTERN "*.py"
     PATTERN "*.pyi")
+  # Beside the package: read when an interpreter starts, and heeds TANDEM_AS_TENSORFLOW.
+  install(FILES "${PROJECT_SOURCE_DIR}/python/tandem.pth" DESTINATION . COMPONENT python)
   get_target_property(dnnl DNNL::dnnl IMPORTED_LOCATION)
   cmake_path(IS_PREFIX TANDEM_VENV "${dnnl}" dnnl_in_venv)
   if(dnnl_in_venv)

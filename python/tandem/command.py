@@ -8,8 +8,8 @@ import sys
 import time
 import traceback
 
-USAGE = """usage: tandem run [--quiet] [--trace FILE] SCRIPT [ARGUMENT...]
-                                          run a script; tensorflow and keras in it are Tandem
+USAGE = """usage: tandem run [--quiet] [--trace FILE] (SCRIPT | -m MODULE | -c CODE) [ARGUMENT...]
+                                          run a program; tensorflow and keras in it are Tandem
        tandem coverage [--absent]         which of TensorFlow's names there are
        tandem coverage FILE|PACKAGE       which of them a program uses that are not there
        tandem doctor | devices | ops ...  see tandem --help of the native command
@@ -44,40 +44,53 @@ def native(arguments):
 
 
 def run(arguments):
-    parser = argparse.ArgumentParser(prog="tandem run", description="Run a TensorFlow script on Tandem.")
+    parser = argparse.ArgumentParser(prog="tandem run", description="Run a TensorFlow program on Tandem.")
+    parser.usage = "tandem run [--quiet] [--trace FILE] (SCRIPT | -m MODULE | -c CODE) [ARGUMENT...]"
     parser.add_argument("--quiet", action="store_true", help="no summary at the end")
     parser.add_argument("--trace", metavar="FILE", help="write what ran where, for Perfetto (Chrome's trace format)")
-    parser.add_argument("script")
-    # argparse counts what remains among the required, though it may be nothing.
-    parser.add_argument("arguments", nargs=argparse.REMAINDER).required = False
-    options = parser.parse_args(arguments)
-    if not os.path.exists(options.script):
-        sys.stderr.write(f"tandem run: no such file: {options.script}\n")
+    own, kind, target, rest = split(arguments)
+    options = parser.parse_args(own)
+    if target is None:
+        parser.error(f"the following arguments are required: {'script' if kind == 'script' else kind}")
+    if kind == "script" and not os.path.exists(target):
+        sys.stderr.write(f"tandem run: no such file: {target}\n")
         return 2
 
     import tandem
 
     tandem.install_as_tensorflow()
     serve_children()
-    sys.argv = [options.script, *options.arguments]
-    sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
+    sys.argv = [target if kind == "script" else kind, *rest]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(target)) if kind == "script" else os.getcwd() if kind == "-m" else "")
     start = time.monotonic()
     if options.trace:
         from tandem.profiling import profiler
 
         profiler.start_trace(os.path.abspath(options.trace))
-    status = run_script(options.script)
+    status, raised = run_program(kind, target)
     if options.trace:
         profiler.stop_trace()
-    if not options.quiet:
+    if not options.quiet and not raised:
         summarize(time.monotonic() - start)
     return status
 
 
+def split(arguments):
+    """(options of ours, "script", "-m" or "-c", what is run, its arguments): as Python, which stops at the program."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] not in ("-m", "-c"):
+        at += 2 if arguments[at] == "--trace" else 1
+    own, rest = arguments[:at], arguments[at:]
+    kind = rest.pop(0) if rest[:1] in (["-m"], ["-c"]) else "script"
+    return own, kind, rest[0] if rest else None, rest[1:]
+
+
 def serve_children():
-    """Processes that multiprocessing starts afresh run the script once more: there, too, its tensorflow is Tandem."""
+    """What the program starts has Tandem's tensorflow, too: processes of Python read the variable (tandem.pth), and those
+    that multiprocessing starts afresh are told."""
     from multiprocessing import spawn
 
+    os.environ["TANDEM_AS_TENSORFLOW"] = "1"
     prepare = spawn.get_preparation_data
     spawn.get_preparation_data = lambda name: {**prepare(name), "tandem": _InChild()}
 
@@ -96,16 +109,21 @@ def _begin_child():
     serve_children()
 
 
-def run_script(script):
-    """Runs the script as __main__; its tracebacks begin with its own frames."""
+def run_program(kind, target):
+    """Runs it as __main__; its tracebacks begin with its own frames. (status, whether it ended in a traceback)."""
     try:
-        runpy.run_path(script, run_name="__main__")
+        if kind == "script":
+            runpy.run_path(target, run_name="__main__")
+        elif kind == "-m":
+            runpy.run_module(target, run_name="__main__", alter_sys=True)
+        else:
+            exec(compile(target, "<string>", "exec"), vars(sys.modules["__main__"]))  # noqa: S102
     except SystemExit as end:
         if isinstance(end.code, str):
             sys.stderr.write(end.code + "\n")
-            return 1
-        return end.code or 0
-    except BaseException as error:  # noqa: BLE001  (whatever the script raised is shown as Python would)
+            return 1, False
+        return end.code or 0, False
+    except BaseException as error:  # noqa: BLE001  (whatever the program raised is shown as Python would)
         frames = error.__traceback__
         own = {__file__, runpy.__file__}
         while frames is not None and (
@@ -114,8 +132,8 @@ def run_script(script):
             frames = frames.tb_next
         sys.stdout.flush()
         traceback.print_exception(type(error), error, frames)
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
-    return 0
+        return 130 if isinstance(error, KeyboardInterrupt) else 1, True
+    return 0, False
 
 
 def summarize(seconds):

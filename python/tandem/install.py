@@ -44,6 +44,14 @@ class _Finder:
             return None
         return importlib.machinery.ModuleSpec(fullname, _TensorFlowLoader(fullname), is_package=True)
 
+    def find_distributions(self, context):
+        """importlib.metadata.version("tensorflow"), which libraries ask, too."""
+        if context.name is None or context.name.lower() not in ("tensorflow", "tensorflow-cpu"):
+            return iter(())
+        from tandem import _distribution
+
+        return iter([_distribution.TensorFlow()])
+
 
 class _KerasFinder:
     """`import tandem.keras.layers`: the package keras under Tandem's names. First of all, because the files are found

@@ -75,6 +75,7 @@ def test_load_runs_no_pickle(tmp_path, spec):
 RUNS_CODE = {
     "_load.py": "the package's own libraries",
     "_namespaces.py": "the package's own modules",
+    "_distribution.py": "only a description",
     "command.py": "the program that the user names",
     "extension/dispatch.py": "a fixed text",
     "extension/elementwise.py": "the package itself",

@@ -5,7 +5,7 @@ Usage: make_api_tables.py    (a Python that has tensorflow 2.21 and does not imp
 api.txt      by defining module: what the thing is called there, its kind (c class, f function, m module, v value),
              and its public names. `1:` before a name: of compat.v1 only; `2:` of tf only; without: of both.
 modules.txt  every module, and the names that it defines; name@module for those that it takes from another one, *@module
-             for all of one's. Names that begin with an underscore are left out.
+             for all of one's. Of names that begin with an underscore, classes and functions.
 raw_ops.txt  by generated module: op, its function there, and the op's parameters.
 Names are those of one version: they change when TensorFlow's do, and only then is this run again.
 """
@@ -124,7 +124,8 @@ def defined(tree, modules):
             names[node.target.id] = node.target.id
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tensorflow."):
             names.update(imported(node, modules))
-    return [text for own, text in sorted(names.items()) if not own.startswith("_")]
+    private = {n.name for n in statements(tree.body) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    return [text for own, text in sorted(names.items()) if not own.startswith("_") or (own in private and own[1] != "_")]
 
 
 def imported(node, modules):
