@@ -154,3 +154,54 @@ def test_initializers():
     config = v1.truncated_normal_initializer(stddev=2.0, seed=7).get_config()
     assert config == {"mean": 0.0, "stddev": 2.0, "seed": 7, "dtype": "float32"}
     assert v1.truncated_normal_initializer.from_config(config).stddev == 2.0
+
+
+def test_coordinated_threads():
+    import threading
+
+    coordinator = tf.train.Coordinator()
+    calls = []
+
+    def work(number):
+        with coordinator.stop_on_exception():
+            while not coordinator.should_stop():
+                calls.append(number)
+                if number == 1 and len(calls) > 10:
+                    raise ValueError("enough")
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(2)]
+    for thread in threads:
+        thread.start()
+    with pytest.raises(ValueError, match="enough"):
+        coordinator.join(threads)
+    assert coordinator.joined and not any(t.is_alive() for t in threads)
+
+    coordinator = tf.train.Coordinator()
+    coordinator.request_stop(tf.errors.OutOfRangeError(None, None, "the end"))
+    coordinator.join()  # the end of the data is no error
+
+
+def test_there_is_no_tpu():
+    for resolver in (tf.distribute.cluster_resolver.TPUClusterResolver, v1.distribute.cluster_resolver.TPUClusterResolver):
+        with pytest.raises(ValueError, match="TPU"):
+            resolver()
+
+
+def test_waiting_for_devices():
+    with tf.experimental.async_scope():
+        x = tf.matmul(tf.ones([64, 64]), tf.ones([64, 64]))
+    tf.test.experimental.sync_devices()
+    assert x.numpy()[0, 0] == 64
+
+
+def test_device_lib(run_python):
+    """The most common way to ask which GPUs are used."""
+    code = """
+    from tensorflow.python.client import device_lib
+    devices = device_lib.list_local_devices()
+    print([d.name for d in devices if d.device_type == "GPU"], devices[0].name, devices[0].memory_limit > 0)
+    """
+    for gpus in (0, 2):
+        status, out, err = run_python(code, gpus=gpus, arguments=["-m", "tandem", "run", "--quiet"])
+        assert status == 0, err
+        assert out == f"{[f'/device:GPU:{i}' for i in range(gpus)]} /device:CPU:0 True\n"

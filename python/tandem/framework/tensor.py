@@ -77,6 +77,13 @@ def _to(self, device):
 
 
 Tensor.__array_priority__ = 100
+# Libraries give their own classes these operators.
+Tensor.OVERLOADABLE_OPERATORS = frozenset(
+    name for name in (
+        *(f"__{r}{n}__" for n in "add sub mul truediv floordiv mod and or xor pow matmul".split() for r in ("", "r")),
+        *(f"__{n}__" for n in "lt le gt ge ne eq getitem invert neg abs".split()),
+    ) if hasattr(Tensor, name)
+)  # fmt: skip
 Tensor.ref = lambda self: Reference(self, self._id)
 Tensor.experimental_ref = Tensor.ref
 Tensor.get_shape = lambda self: self.shape

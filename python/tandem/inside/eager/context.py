@@ -54,7 +54,17 @@ def is_custom_device(device_name):
 
 
 def async_wait():
-    _core.sync() if hasattr(_core, "sync") else None
+    """Waits until all that was asked for is computed."""
+    _core.synchronize()
+
+
+@contextlib.contextmanager
+def async_scope():
+    """Work on devices is asynchronous in any case; at the end of the block it is done."""
+    try:
+        yield
+    finally:
+        async_wait()
 
 
 def async_clear_error():

@@ -99,3 +99,10 @@ def _moved(value, order):
     if isinstance(value, (list, tuple)):
         return [value[i] for i in order(len(value))]
     return _namespaces.get("transpose")(value, order(value.shape.rank))
+
+
+def sync_devices():
+    """Waits until all devices are done."""
+    from tandem import _core
+
+    _core.synchronize()

@@ -6,7 +6,7 @@ of libraries are called as they are, and foreign dispatchers are asked when such
 
 import functools
 
-_GLOBAL = []
+_GLOBAL, _UNASKED = [], []
 DISPATCH_ATTR = "_tf_fallback_dispatchers"
 
 
@@ -19,7 +19,8 @@ class OpDispatcher:
         return self.NOT_SUPPORTED
 
     def register(self, op):
-        getattr(op, DISPATCH_ATTR).append(self)
+        """Tandem's own functions have no list: they do not ask it (docs/compatibility.md)."""
+        getattr(op, DISPATCH_ATTR, _UNASKED).append(self)
 
 
 class GlobalOpDispatcher:

@@ -9,11 +9,11 @@ ArgSpec = collections.namedtuple("ArgSpec", ["args", "varargs", "keywords", "def
 
 
 def getfullargspec(obj):
-    return _inspect.getfullargspec(obj)
+    return _inspect.getfullargspec(_inspect.unwrap(obj))
 
 
 def getargspec(obj):
-    found = _inspect.getfullargspec(obj)
+    found = getfullargspec(obj)
     return ArgSpec(found.args, found.varargs, found.varkw, found.defaults)
 
 
