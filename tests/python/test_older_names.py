@@ -205,3 +205,20 @@ def test_device_lib(run_python):
         status, out, err = run_python(code, gpus=gpus, arguments=["-m", "tandem", "run", "--quiet"])
         assert status == 0, err
         assert out == f"{[f'/device:GPU:{i}' for i in range(gpus)]} /device:CPU:0 True\n"
+
+
+def test_variables_by_older_arguments():
+    v = v1.Variable([1.0, 2.0], trainable=False, collections=["mine"], use_resource=True, name="v")
+    assert type(v) is tf.Variable and not v.trainable and v.name == "v:0"
+    assert v1.is_variable_initialized(v)
+
+
+def test_checkpoints_of_a_weak_reference(tmp_path):
+    import weakref
+
+    module = tf.Module()
+    module.v = tf.Variable(1.0)
+    path = tf.train.Checkpoint(root=weakref.ref(module)).write(str(tmp_path / "c"))
+    module.v.assign(2.0)
+    tf.train.Checkpoint(module).read(path).assert_consumed()
+    assert module.v.numpy() == 1

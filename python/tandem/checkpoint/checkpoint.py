@@ -2,6 +2,7 @@
 
 import os
 import threading
+import weakref
 
 from tandem import _core
 from tandem.checkpoint import object_graph
@@ -18,6 +19,8 @@ class Checkpoint(AutoTrackable):
 
     def __init__(self, root=None, **kwargs):
         super().__init__()
+        if isinstance(root, weakref.ref):  # Keras 2 gives its models so
+            root = root()
         object.__setattr__(self, "_root", root)
         object.__setattr__(self, "_save_counter", None)
         object.__setattr__(self, "_writing", None)

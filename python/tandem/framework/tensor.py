@@ -77,6 +77,7 @@ def _to(self, device):
 
 
 Tensor.__array_priority__ = 100
+Tensor.__nonzero__ = Tensor.__bool__  # by its name of Python 2, which libraries copy
 # Libraries give their own classes these operators.
 Tensor.OVERLOADABLE_OPERATORS = frozenset(
     name for name in (

@@ -40,6 +40,17 @@ class Trackable:
         child_came(self, name, trackable)
         return trackable
 
+    def _add_variable_with_custom_getter(
+        self, name, shape=None, dtype="float32", initializer=None, getter=None, overwrite=False, **kwargs
+    ):
+        """The variable that a getter makes (Keras 2's layers make theirs so): a child of this name."""
+        variable = getter(name=name, shape=shape, dtype=dtype, initializer=initializer, **kwargs)
+        return self._track_trackable(variable, name=name, overwrite=overwrite)
+
+    def _handle_deferred_dependencies(self, name, trackable):
+        """A child came that nobody set as an attribute: what a checkpoint holds for it is restored."""
+        child_came(self, name, trackable)
+
     def _trackable_children(self, save_type="checkpoint", **kwargs):
         return dict(_kept(self).children)
 
