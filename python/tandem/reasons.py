@@ -34,7 +34,8 @@ compat.v1.Session | later | there are no sessions: call a tf.function
 compat.v1.InteractiveSession | later | there are no sessions: call a tf.function
 compat.v1.saved_model | later | use tf.saved_model.save and tf.saved_model.load
 compat.v1.train | later | use tf.keras.optimizers, tf.train.Checkpoint or tf.data
-compat.v1.layers | out of scope | Keras 3 has no tf.compat.v1.layers, and TensorFlow 2.21 raises too; use tf.keras.layers
+compat.v1.GraphDef | later | graphs have no GraphDef
+compat.v1.ConfigProto | later | there are no sessions: tf.config has what is configured
 compat.v1.losses | later | use tf.keras.losses
 compat.v1.metrics | later | use tf.keras.metrics
 compat.v1.nn | later | use tf.nn
@@ -74,7 +75,7 @@ _RULES = sorted(_rules(), key=lambda rule: -len(rule[0]))
 def reason(full):
     """(status, what to use instead) of an absent name."""
     for beginning, status, text in _RULES:
-        if full == beginning or full.startswith((beginning + ".", beginning)):
+        if full.startswith(beginning):
             return status, text
     return "absent", ""
 
