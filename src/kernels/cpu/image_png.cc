@@ -30,7 +30,6 @@ struct Reader {
   PngError error;
   std::string_view left;
   std::vector<png_bytep> rows;
-  size_t stored_bits = 0;  // of a pixel in the file
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
@@ -41,14 +40,19 @@ void read_png_bytes(png_structp png, png_bytep to, png_size_t n) {
   reader->left.remove_prefix(n);
 }
 
-/// Reads the header and asks libpng for the wanted form: channels, bits.
-bool open_png(Reader& r, int64_t& channels, bool wide, bool& widen) {
+/// What comes before the pixels. Takes no memory for them.
+bool read_header(Reader& r) {
   if (setjmp(png_jmpbuf(r.png))) return false;
   png_set_read_fn(r.png, &r, read_png_bytes);
   png_read_info(r.png, r.info);
+  return true;
+}
+
+/// Asks libpng for the wanted form: channels, bits. It makes its buffers for a row here.
+bool choose_form(Reader& r, int64_t& channels, bool wide, bool& widen) {
+  if (setjmp(png_jmpbuf(r.png))) return false;
   const int colour = png_get_color_type(r.png, r.info);
   const int bits = png_get_bit_depth(r.png, r.info);
-  r.stored_bits = size_t{png_get_channels(r.png, r.info)} * static_cast<size_t>(bits);
   const bool transparent = png_get_valid(r.png, r.info, PNG_INFO_tRNS) != 0;
   const bool palette = colour == PNG_COLOR_TYPE_PALETTE;
   const bool alpha = (colour & PNG_COLOR_MASK_ALPHA) != 0;
@@ -80,7 +84,9 @@ bool open_png(Reader& r, int64_t& channels, bool wide, bool& widen) {
 
 /// Bytes of the rows in the file's own form, unpacked.
 size_t stored_bytes(const Reader& r) {
-  return (png_get_image_width(r.png, r.info) * r.stored_bits + 7) / 8 *
+  const size_t bits = size_t{png_get_channels(r.png, r.info)} *
+                      static_cast<size_t>(png_get_bit_depth(r.png, r.info));
+  return (png_get_image_width(r.png, r.info) * bits + 7) / 8 *
          png_get_image_height(r.png, r.info);
 }
 
@@ -107,20 +113,21 @@ void decode_png(std::string_view op, std::string_view bytes,
     fail_image(
         op, fmt::format("Invalid PNG data, size {}: {}", bytes.size(), r.error.message));
   };
-  if (!open_png(r, channels, wide, widen)) fail();
+  if (!read_header(r)) fail();
   const auto height = static_cast<size_t>(png_get_image_height(r.png, r.info));
   const int64_t width = png_get_image_width(r.png, r.info);
+  // zlib packs 1032 bytes into one at most: what cannot be in the file gets no memory.
+  if (stored_bytes(r) / 1032 > bytes.size()) {
+    r.error.message =
+        fmt::format("{}x{} pixels cannot be in so few bytes", width, height);
+    fail();
+  }
+  if (!choose_form(r, channels, wide, widen)) fail();
   const ImageSize size{0, static_cast<int64_t>(height), width, channels};
   check_image_size(op, size, wide ? 2 : 1);
   const size_t row = static_cast<size_t>(width * channels) * (wide ? 2 : 1);
   if (png_get_rowbytes(r.png, r.info) != (widen ? row / 2 : row)) {
     r.error.message = "its rows are of another size than its header says";
-    fail();
-  }
-  // zlib packs 1032 bytes into one at most: what cannot be in the file gets no memory.
-  if (stored_bytes(r) / 1032 > bytes.size()) {
-    r.error.message =
-        fmt::format("{}x{} pixels cannot be in so few bytes", width, height);
     fail();
   }
   auto* out = static_cast<uint8_t*>(allocate(size));
