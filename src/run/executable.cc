@@ -243,13 +243,13 @@ void Executable::finish(Frame& f) {
   f.fresh = false;
 }
 
-// Threads have run kernels, some of them perhaps for the first time (run/first_run.h).
+// Threads have run kernels, some of them perhaps for the first time (run/first_run.h). The
+// first call of a frame waits for its devices.
 void Executable::settle_first_run(Frame& f) {
+  if (has_async_) wait_for_lanes(f);
   std::vector<const Kernel*> fresh;
   collect_new_kernels(fresh);
-  if (fresh.empty()) return;
-  if (has_async_) wait_for_lanes(f);
-  first_run::settle(fresh);
+  if (!fresh.empty()) first_run::settle(fresh);
 }
 
 void Executable::collect_new_kernels(std::vector<const Kernel*>& kernels) const {

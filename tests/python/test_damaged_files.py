@@ -275,6 +275,9 @@ def test_images_that_no_memory_is_taken_for(run_python):
     many = seeds.gif_file((1, 1), [(0, 0, 30000, 20000, [1] * 9, 0, b"")] * 9)
     images = [gif, many]
     images += [seeds.png_file(w, h, data=b"\0" * 9) for w, h in ((65535, 65535), (20000, 20000), (999999, 100), (999999, 1), (30000, 6000))]
+    whole = seeds.png_file(4, 2)
+    for part in (b"tEXt", b"zTXt", b"iTXt", b"iCCP", b"eXIf", b"sPLT", b"PLTE", b"tRNS", b"hIST", b"abCd"):
+        images += [whole[:33] + struct.pack(">I", 1_869_574_000) + part + bytes(9)]
     images += [seeds.bmp_file(w, h, 24, bytes(17)) for w, h in ((1 << 30, 1 << 30), (2, -(1 << 31)), (40000, 40000), (2, 2), (0, 2))]
     images += [seeds.bmp_file(2, 20, 24, bytes(60))[:10] + b"\xc4\xff\xff\xff" + seeds.bmp_file(2, 20, 24, bytes(60))[14:]]
     jpeg = tf.io.encode_jpeg(np.zeros((8, 8, 3), np.uint8)).numpy()

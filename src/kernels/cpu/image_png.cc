@@ -40,9 +40,13 @@ void read_png_bytes(png_structp png, png_bytep to, png_size_t n) {
   reader->left.remove_prefix(n);
 }
 
-/// What comes before the pixels. Takes no memory for them.
+/// What comes before the pixels. Takes no memory for them, and none for a text, a
+/// profile or another such part that is longer than libpng lets it be by default: some
+/// systems build it without that limit.
 bool read_header(Reader& r) {
+  constexpr png_alloc_size_t kMostOfAPart = 8'000'000;
   if (setjmp(png_jmpbuf(r.png))) return false;
+  png_set_chunk_malloc_max(r.png, kMostOfAPart);
   png_set_read_fn(r.png, &r, read_png_bytes);
   png_read_info(r.png, r.info);
   return true;
