@@ -68,6 +68,12 @@ int64_t dim_or_unknown(const Shape& s, int i) {
   return s.has_rank() ? s[i] : kUnknownDim;
 }
 
+/// The step to a second window that there is not: libraries keep strides in 32 bits and
+/// multiply them.
+void limit_stride(WindowDim& d) {
+  if (d.out == 1) d.stride = std::min(d.stride, std::max<int64_t>(d.in, 1));
+}
+
 }  // namespace
 
 Ints spatial_list(const std::string& op, const char* attribute, const Ints& list,
@@ -122,6 +128,7 @@ void place_windows(const std::string& op, Padding padding, const Ints& explicit_
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     WindowDim& d = dims[i];
+    if (d.size == 1) d.dilation = 1;  // between the taps there are none
     if (padding == Padding::kExplicit) {
       d.before = pads[2 * i];
       d.after = pads[2 * i + 1];
@@ -133,10 +140,13 @@ void place_windows(const std::string& op, Padding padding, const Ints& explicit_
     if (padding == Padding::kSame) {
       d.out = (d.in + d.stride - 1) / d.stride;
       if (d.size < 0) continue;
+      // Farther apart than this all taps but the middle one lie outside, always.
+      d.dilation = std::min(d.dilation, 8 * (d.in + 1));
       const int64_t total =
           std::max<int64_t>((d.out - 1) * d.stride + d.extent() - d.in, 0);
       d.before = total / 2;
       d.after = total - d.before;
+      limit_stride(d);
       continue;
     }
     // TensorFlow's rule, with C++'s division: a window just too large gives an empty
@@ -152,6 +162,7 @@ void place_windows(const std::string& op, Padding padding, const Ints& explicit_
                    "input or a smaller window.",
                    std::min<int64_t>(d.out, -1), padded, d.extent(), d.stride));
     }
+    limit_stride(d);
   }
 }
 

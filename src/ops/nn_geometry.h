@@ -44,8 +44,9 @@ struct ConvShape {
   int64_t in_positions() const;
   int64_t out_positions() const;
   int64_t taps() const;
-  int64_t in_per_group() const { return in_channels / groups; }
-  int64_t out_per_group() const { return out_channels / groups; }
+  // Depthwise convolutions of no channels have no groups.
+  int64_t in_per_group() const { return groups == 0 ? 0 : in_channels / groups; }
+  int64_t out_per_group() const { return groups == 0 ? 0 : out_channels / groups; }
 };
 
 /// Sizes from the shapes of input and filter, either of which may be partly unknown.

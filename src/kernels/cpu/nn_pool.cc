@@ -37,7 +37,8 @@ PoolPlan plan_pool(const std::string& op, const nn::PoolAttrs& attrs,
   p.images = shape.channels_first ? shape.batch * shape.channels : shape.batch;
   p.in_image = p.g.in_positions() * p.g.channels;
   p.out_image = p.g.out_positions() * p.g.channels;
-  const int64_t taps = p.g.d[0].size * p.g.d[1].size * p.g.d[2].size;
+  int64_t taps = 1;  // that can lie in the input
+  for (const nn::WindowDim& d : p.g.d) taps *= std::min(d.size, d.in);
   const int64_t work = p.g.d[2].out * p.g.channels * taps;
   p.row_grain = std::max<int64_t>(1, 65536 / std::max<int64_t>(work, 1));
   return p;

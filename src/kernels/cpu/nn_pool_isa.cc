@@ -31,17 +31,24 @@ Outputs outputs_of(const nn::WindowDim& d, int64_t tap) {
   return {std::min(from, d.out), std::min(to, d.out)};
 }
 
+// Taps along x that lie inside the input for some output.
+Taps useful_taps(const nn::WindowDim& d) {
+  return {std::max<int64_t>(0, d.before - (d.out - 1) * d.stride),
+          std::min(d.size, d.in + d.before), -d.before};
+}
+
 // Calls combine(input pixel, output pixel, elements) for runs of elements, tap by tap.
 template <class T, class Combine>
 void combine_row(const PoolGeometry& g, const T* in, T* out, int64_t row,
                  Combine combine) {
   const nn::WindowDim &z = g.d[0], &y = g.d[1], &x = g.d[2];
   const Taps tz = taps_of(z, row / y.out), ty = taps_of(y, row % y.out);
+  const Taps tx = useful_taps(x);
   const int64_t c = g.channels;
   for (int64_t iz = tz.start + tz.from; iz < tz.start + tz.to; ++iz) {
     for (int64_t iy = ty.start + ty.from; iy < ty.start + ty.to; ++iy) {
       const T* line = in + (iz * y.in + iy) * x.in * c;
-      for (int64_t tap = 0; tap < x.size; ++tap) {
+      for (int64_t tap = tx.from; tap < tx.to; ++tap) {
         const Outputs o = outputs_of(x, tap);
         if (o.from >= o.to) continue;
         const T* first = line + (o.from * x.stride + tap - x.before) * c;

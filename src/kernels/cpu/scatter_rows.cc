@@ -208,6 +208,7 @@ ScatterLoop scatter_loop(ScatterOp op, DType dtype) {
 }
 
 void scatter_rows(ScatterLoop run, DType dtype, const ScatterCall& call) {
+  if (call.groups == 0) return;  // `out` has no elements, whatever a group's would be
   if (dtype == DType::kString) return scatter_strings(run, call);
   const size_t element = dtype_size(dtype);
   const auto size = static_cast<int64_t>(element);

@@ -82,7 +82,9 @@ TilesPlan plan_tiles(const Signature& s, const ConvCase& c) {
     inner = conv.batch * out;
     entry = "by_filter";
   }
-  if (inner == 0 && c.end.empty()) {
+  // Nothing is added up; or the filter's channels have no counterparts in an input
+  // without any.
+  if (rows == 0 || columns == 0 || (inner == 0 && c.end.empty())) {
     p.nothing = true;
     return p;
   }
