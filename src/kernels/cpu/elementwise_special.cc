@@ -79,7 +79,9 @@ double bessel_k0(double x) { return bessel_k0e(x) * std::exp(-x); }
 double bessel_k1(double x) { return bessel_k1e(x) * std::exp(-x); }
 double bessel_j0(double x) { return ::j0(x); }
 double bessel_j1(double x) { return ::j1(x); }
-double bessel_y0(double x) { return x < 0 ? -HUGE_VAL : ::y0(x); }
+double bessel_y0(double x) {
+  return x < 0 ? -HUGE_VAL : bessel_y0_near_zeros(x, ::y0(x));
+}
 double bessel_y1(double x) { return x < 0 ? -HUGE_VAL : ::y1(x); }
 
 }  // namespace

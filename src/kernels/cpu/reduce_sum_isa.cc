@@ -113,7 +113,9 @@ void finish_norm(const void* acc, int64_t n, int64_t, void* out, void*) {
   for (int64_t i = 0; i < n; ++i) {
     const double norm = std::sqrt(static_cast<double>(a[i]));
     if constexpr (kIsComplex<T>) {
-      y[i] = T(static_cast<typename T::value_type>(norm), 0);
+      // The root of a sum of x times its conjugate: 0 times an infinity is no number.
+      using R = typename T::value_type;
+      y[i] = T(static_cast<R>(norm), static_cast<R>(norm - norm));
     } else {
       y[i] = narrowed<T>(norm);
     }

@@ -178,6 +178,39 @@ double bessel_i1e(double x) { return bessel_ie(1, x); }
 double bessel_k0e(double x) { return bessel_ke(0, x); }
 double bessel_k1e(double x) { return bessel_ke(1, x); }
 
+double bessel_y0_near_zeros(double x, double y) {
+  // The zeros, as sums of two numbers, and the slopes there.
+  static constexpr double kZeros[][3] = {
+      {0.89357696627916749, 2.6596231539720385e-17, 0.87942080249719479},
+      {3.957678419314858, -1.0764340697562706e-16, -0.40254267177502423},
+      {7.0860510603017728, -8.8352857230854081e-17, 0.30009761491047521},
+      {10.222345043496418, -7.9673950503088094e-16, -0.24970123751468479},
+      {13.361097473872764, -6.6261094937125287e-16, 0.21835829659767134},
+      {16.50092244152809, 1.0187464212445755e-15, -0.19646493789501676},
+      {19.641309700887941, -1.3738085245174177e-15, 0.18006317633754418},
+      {22.782028047291558, 1.5905927758681248e-15, -0.16718449805101074},
+      {25.922957653180923, -2.254067267232836e-16, 0.15672492885024078},
+      {29.064030252728397, 9.2519163791200692e-16, -0.14801107561113566},
+      {32.205204116493277, 3.240071558384457e-15, 0.14060577650750067},
+      {35.346452305214321, -1.7946483769852148e-16, -0.13421122603883404}};
+  if (!(std::fabs(y) < 0.05) || x > 36.5) return y;
+  const double* zero = kZeros[static_cast<int>(x / kPi + 0.25)];
+  const double z = zero[0], d = (x - z) - zero[1];
+  // Taylor's series, whose coefficients follow from x y'' + y' + x y = 0.
+  double before = 0, last = zero[2], next = -last / (2 * z);
+  double power = d * d, sum = next * power;
+  for (int n = 1; n < 14; ++n) {
+    const double coefficient = -((n + 1) * (n + 1) * next + z * last + before) /
+                               (z * (n + 2) * (n + 1));
+    before = last;
+    last = next;
+    next = coefficient;
+    power *= d;
+    sum += next * power;
+  }
+  return zero[2] * d + sum;
+}
+
 double dawsn(double x) {
   const double a = std::fabs(x);
   double r;

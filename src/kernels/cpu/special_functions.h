@@ -30,6 +30,10 @@ double bessel_i1e(double x);
 double bessel_k0e(double x);
 double bessel_k1e(double x);
 
+/// The Bessel function of the second kind, order 0, from its value y by a library, which
+/// near zeros of the function has lost digits: there it is made from the zero.
+double bessel_y0_near_zeros(double x, double y);
+
 /// exp(-x²) times the integral of exp(t²) from 0 to x.
 double dawsn(double x);
 /// The exponential integral Ei.

@@ -13,8 +13,15 @@ CPLX operator-(cplx<R> x) { return {-x.re, -x.im}; }
 CPLX operator*(cplx<R> x, cplx<R> y) {
   return {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re};
 }
+/// An infinity as 1 and what is finite as 0, both with their sign: the direction of a
+/// number that is infinite.
+template <class R>
+inline R direction(R x) {
+  return copysign(isinf(x) ? R(1) : R(0), x);
+}
+CPLX directions(cplx<R> x) { return {direction(x.re), direction(x.im)}; }
 // Scaled by the larger part, so that squares do not overflow.
-CPLX operator/(cplx<R> x, cplx<R> y) {
+CPLX scaled_quotient(cplx<R> x, cplx<R> y) {
   if (fabs(y.re) >= fabs(y.im)) {
     const R r = y.im / y.re, d = y.re + y.im * r;
     if (y.re == 0 && y.im == 0) return {x.re / y.re, x.im / y.re};
@@ -22,6 +29,25 @@ CPLX operator/(cplx<R> x, cplx<R> y) {
   }
   const R r = y.re / y.im, d = y.im + y.re * r;
   return {(x.re * r + x.im) / d, (x.im * r - x.re) / d};
+}
+// As C99 says it (Annex G): a number with an infinite part is infinite, and divided by it
+// what is finite is 0, whatever the other part.
+CPLX operator/(cplx<R> x, cplx<R> y) {
+  const cplx<R> q = scaled_quotient(x, y);
+  if (q.re == q.re || q.im == q.im || (y.re == 0 && y.im == 0)) return q;
+  const bool infinite = isinf(x.re) || isinf(x.im);
+  const bool by_infinite = isinf(y.re) || isinf(y.im);
+  R by;
+  if (infinite && isfinite(y.re) && isfinite(y.im)) {
+    x = directions(x);
+    by = R(kInfinity);
+  } else if (by_infinite && isfinite(x.re) && isfinite(x.im)) {
+    y = directions(y);
+    by = R(0);
+  } else {
+    return q;
+  }
+  return {by * (x.re * y.re + x.im * y.im), by * (x.im * y.re - x.re * y.im)};
 }
 template <class R>
 inline bool operator==(cplx<R> x, cplx<R> y) {
@@ -281,12 +307,55 @@ inline T f_conj(T x) {
   return x;
 }
 CPLX f_conj(cplx<R> x) { return {x.re, -x.im}; }
-CPLX f_exp(cplx<R> x) {
-  const R e = f_exp(x.re);
-  if (x.im == 0) return {e, x.im};
-  return {e * f_cos(x.im), e * f_sin(x.im)};
+// What follows gives what C99's Annex G says for zeros, infinities and NaNs, as the CPU's
+// kernels do.
+/// Above it powers of e may not fit their type, though a small part of one does.
+template <class R>
+inline R large_power() {
+  return sizeof(R) == 4 ? R(80) : R(700);
 }
-CPLX f_log(cplx<R> x) { return {f_log(f_hypot(x.re, x.im)), f_atan2(x.im, x.re)}; }
+/// by e^x times a part of a number of size 1; 0 times what overflows is 0.
+template <class R>
+inline R power_times(R by, R x, R part) {
+  if (part == 0) return part;
+  const R half = f_exp(x / 2);
+  return by * half * part * half;
+}
+/// Numbers whose squares, or sums with another one, may not fit.
+template <class R>
+inline R very_large() {
+  return sizeof(R) == 4 ? R(1e37) : R(1e307);
+}
+template <class R>
+inline R very_small() {
+  return sizeof(R) == 4 ? R(1e-36) : R(1e-305);
+}
+/// What brings a finite number's parts between the two: 1 for most, an even power of 2.
+template <class R>
+inline R scale_of(cplx<R> z) {
+  const R size = f_maximum(f_abs(z.re), f_abs(z.im));
+  return size > very_large<R>()   ? R(0.0625)
+         : size < very_small<R>() ? R(1152921504606846976.0)
+                                  : R(1);
+}
+CPLX f_exp(cplx<R> x) {
+  if (x.im == 0) return {f_exp(x.re), x.im};
+  if (!f_isfinite(x.im)) {
+    if (f_isinf(x.re) && x.re < 0) return {0, 0};
+    const R none = x.im - x.im;
+    return {f_isinf(x.re) ? x.re : none, none};
+  }
+  const R along = f_cos(x.im), across = f_sin(x.im);
+  if (x.re > large_power<R>()) {
+    return {power_times(R(1), x.re, along), power_times(R(1), x.re, across)};
+  }
+  const R e = f_exp(x.re);
+  return {e * along, e * across};
+}
+CPLX f_log(cplx<R> x) {
+  const R by = scale_of(x), size = f_hypot(x.re * by, x.im * by);
+  return {by == 1 ? f_log(size) : f_log(size) - f_log(by), f_atan2(x.im, x.re)};
+}
 CPLX f_expm1(cplx<R> z) {
   const R half = f_sin(z.im / 2), e = f_expm1(z.re);
   return {e * f_cos(z.im) - 2 * half * half, (e + 1) * f_sin(z.im)};
@@ -298,22 +367,55 @@ CPLX f_log1p(cplx<R> z) {
 }
 CPLX f_sqrt(cplx<R> z) {
   if (z.re == 0 && z.im == 0) return {0, z.im};
-  const R size = f_hypot(z.re, z.im);
-  const R w = f_sqrt((size + f_abs(z.re)) / 2);
-  if (z.re >= 0) return {w, z.im / (2 * w)};
-  return {f_abs(z.im) / (2 * w), copysign(w, z.im)};
+  if (f_isinf(z.im)) return {R(kInfinity), z.im};
+  if (f_isinf(z.re)) {
+    const R other = z.im - z.im;  // 0, or the NaN that the other part is
+    if (z.re > 0) return {z.re, other == 0 ? copysign(R(0), z.im) : other};
+    return {f_abs(other), copysign(R(kInfinity), z.im)};
+  }
+  const R by = scale_of(z), root = f_sqrt(by);
+  const R re = z.re * by, im = z.im * by;
+  const R w = f_sqrt((f_hypot(re, im) + f_abs(re)) / 2);
+  if (re >= 0) return {w / root, im / (2 * w) / root};
+  return {f_abs(im) / (2 * w) / root, copysign(w / root, im)};
 }
 template <class T>
 inline T f_rsqrt(T x) {
   return T(1) / f_sqrt(x);
 }
 CPLX f_sinh(cplx<R> z) {
-  return {f_sinh(z.re) * f_cos(z.im), f_cosh(z.re) * f_sin(z.im)};
+  if (z.im == 0) return {f_sinh(z.re), z.im};
+  if (!f_isfinite(z.im)) {
+    const R none = z.im - z.im;
+    return {z.re == 0 ? z.re : f_isinf(z.re) ? f_abs(z.re) : none, none};
+  }
+  const R along = f_cos(z.im), across = f_sin(z.im), size = f_abs(z.re);
+  if (size > large_power<R>()) {
+    return {power_times(copysign(R(0.5), z.re), size, along),
+            power_times(R(0.5), size, across)};
+  }
+  return {f_sinh(z.re) * along, f_cosh(z.re) * across};
 }
 CPLX f_cosh(cplx<R> z) {
-  return {f_cosh(z.re) * f_cos(z.im), f_sinh(z.re) * f_sin(z.im)};
+  if (z.im == 0) return {f_cosh(z.re), copysign(R(1), z.re) * z.im};
+  if (!f_isfinite(z.im)) {
+    const R none = z.im - z.im;
+    return {f_isinf(z.re) ? f_abs(z.re) : none, z.re == 0 ? R(0) : none};
+  }
+  const R along = f_cos(z.im), across = f_sin(z.im), size = f_abs(z.re);
+  if (size > large_power<R>()) {
+    return {power_times(R(0.5), size, along),
+            power_times(copysign(R(0.5), z.re), size, across)};
+  }
+  return {f_cosh(z.re) * along, f_sinh(z.re) * across};
 }
 CPLX f_tanh(cplx<R> z) {
+  if (z.im == 0) return {f_tanh(z.re), z.im};
+  if (!f_isfinite(z.im)) {
+    if (f_isinf(z.re)) return {copysign(R(1), z.re), 0};
+    const R none = z.im - z.im;
+    return {z.re == 0 ? z.re : none, none};
+  }
   if (f_abs(z.re) > 20) {
     const R e = f_exp(-2 * f_abs(z.re));
     return {copysign(R(1), z.re), 4 * e * f_sin(z.im) * f_cos(z.im)};
@@ -325,20 +427,51 @@ CPLX f_tanh(cplx<R> z) {
 }
 CPLX times_i(cplx<R> z) { return {-z.im, z.re}; }
 CPLX over_i(cplx<R> z) { return {z.im, -z.re}; }
-CPLX f_sin(cplx<R> z) { return over_i(f_sinh(times_i(z))); }
+CPLX f_sin(cplx<R> z) {
+  const cplx<R> s = over_i(f_sinh(times_i(z)));
+  return f_isinf(z.im) && !f_isfinite(z.re) ? cplx<R>(s.re, R(kInfinity)) : s;
+}
 CPLX f_cos(cplx<R> z) { return f_cosh(times_i(z)); }
 CPLX f_tan(cplx<R> z) { return over_i(f_tanh(times_i(z))); }
+template <class R>
+inline bool has_infinity(cplx<R> z) {
+  return f_isinf(z.re) || f_isinf(z.im);
+}
+template <class R>
+inline bool all_finite(cplx<R> z) {
+  return f_isfinite(z.re) && f_isfinite(z.im);
+}
+/// An infinity where z has one, else the NaN that it has: the size of what is not finite.
+template <class R>
+inline R size_beyond(cplx<R> z) {
+  return has_infinity(z) ? R(kInfinity) : R(kNotANumber);
+}
 // Kahan's forms: square roots of 1 - z and 1 + z keep the branch cuts and the accuracy.
 CPLX f_asinh(cplx<R> z) {
+  if (!all_finite(z)) {
+    const bool real = f_isnan(z.re) && z.im == 0;
+    return {copysign(size_beyond(z), z.re),
+            real ? z.im : f_atan2(z.im, f_abs(z.re))};
+  }
   const cplx<R> a = f_sqrt(cplx<R>(1 + z.im, -z.re)), b = f_sqrt(cplx<R>(1 - z.im, z.re));
   return {f_asinh(a.re * b.im - b.re * a.im), f_atan2(z.im, (a * b).re)};
 }
 CPLX f_asin(cplx<R> z) { return over_i(f_asinh(times_i(z))); }
 CPLX f_acos(cplx<R> z) {
+  if (!all_finite(z)) {
+    const R angle = z.re == 0 && !has_infinity(z) ? R(1.57079632679489661923)
+                                                  : f_atan2(f_abs(z.im), z.re);
+    return {angle, -copysign(size_beyond(z), z.im)};
+  }
   const cplx<R> a = f_sqrt(cplx<R>(1 - z.re, -z.im)), b = f_sqrt(cplx<R>(1 + z.re, z.im));
   return {2 * f_atan2(a.re, b.re), f_asinh(b.re * a.im - b.im * a.re)};
 }
 CPLX f_acosh(cplx<R> z) {
+  if (!all_finite(z)) {
+    const R angle = z.re == 0 && !has_infinity(z) ? R(1.57079632679489661923)
+                                                  : f_atan2(z.im, z.re);
+    return {size_beyond(z), angle};
+  }
   const cplx<R> a = f_sqrt(cplx<R>(z.re - 1, z.im)), b = f_sqrt(cplx<R>(z.re + 1, z.im));
   return {f_asinh(a.re * b.re + a.im * b.im), 2 * f_atan2(a.im, b.re)};
 }
@@ -346,15 +479,37 @@ CPLX f_acosh(cplx<R> z) {
 // difference from 1 alone.
 CPLX f_atanh(cplx<R> z) {
   const R x = f_abs(z.re), y = z.im;
-  const R re = R(0.25) * f_log1p(4 * x / ((1 - x) * (1 - x) + y * y));
+  const R right = R(1.57079632679489661923);
+  if (has_infinity(z)) {
+    return {copysign(R(0), z.re), f_isnan(y) ? y : copysign(right, y)};
+  }
+  const R large = sizeof(R) == 4 ? R(1e9) : R(1e18);
+  if (x > large || f_abs(y) > large) {
+    // Re(1 / z), without squares that overflow.
+    const R size = f_hypot(x / 2, y / 2);
+    return {copysign(x / size / size / 4, z.re),
+            f_isnan(size) ? size : copysign(right, y)};
+  }
+  const bool near_1 = x == 1 && f_abs(y) < R(1e-10);  // where squares are lost
+  const R re = near_1 ? R(0.5) * (R(0.69314718055994530942) - f_log(f_abs(y)))
+                      : R(0.25) * f_log1p(4 * x / ((1 - x) * (1 - x) + y * y));
   const R im = R(0.5) * f_atan2(2 * y, (1 - x) * (1 + x) - y * y);
-  return {copysign(re, z.re), im};
+  return {copysign(x == 0 ? x : re, z.re), im};
 }
 CPLX f_atan(cplx<R> z) { return over_i(f_atanh(times_i(z))); }
-CPLX f_pow(cplx<R> x, cplx<R> y, int&) {
-  if (x.re == 0 && x.im == 0) return y.re == 0 && y.im == 0 ? cplx<R>(1) : cplx<R>(0);
-  return f_exp(y * f_log(x));
+/// As C99 multiplies: a product with an infinite number is infinite unless the other is 0.
+CPLX full_product(cplx<R> x, cplx<R> y) {
+  const cplx<R> p = x * y;
+  if (p.re == p.re || p.im == p.im || (!has_infinity(x) && !has_infinity(y))) return p;
+  // NaNs beside an infinity count as 0.
+  const auto number = [](R v) { return v == v ? v : copysign(R(0), v); };
+  const auto part = [&](cplx<R> v) {
+    return has_infinity(v) ? directions(v) : cplx<R>(number(v.re), number(v.im));
+  };
+  const cplx<R> d = part(x) * part(y);
+  return {R(kInfinity) * d.re, R(kInfinity) * d.im};
 }
+CPLX f_pow(cplx<R> x, cplx<R> y, int&) { return f_exp(full_product(y, f_log(x))); }
 #undef CPLX
 
 // ---- Gradients of activations

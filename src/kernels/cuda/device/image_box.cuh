@@ -228,8 +228,9 @@ inline void draw_outlines(const T* x, const float* boxes, const float* colours, 
                           const Outlines& p) {
   typedef typename compute_of<T>::type C;
   if constexpr (same_type<C, float>::value) {
+    // An edge that is no place is left of all, as in the CPU's conversions.
     const auto edge = [](float part, i64 size) {
-      return (i64)(part * (float)(size - 1));
+      return float_to_i64(part * (float)(size - 1));
     };
     const i64 n = p.batch * p.h * p.w;
     for (i64 i = global_thread(); i < n; i += global_threads()) {

@@ -18,9 +18,14 @@ inline A combine(A a, A b) {
   if (b.n == 0) return a;
   if (a.n == 0) return b;
   const C n = a.n + b.n, d = b.mean - a.mean;
-  return {a.mean + d * (b.n / n), a.m2 + b.m2 + d * d * (a.n * b.n / n), n};
+  // Between infinities of one sign lies no distance that is a number.
+  const C mean = isfinite(d) ? a.mean + d * (b.n / n)
+                             : a.mean * (a.n / n) + b.mean * (b.n / n);
+  // Multiplied in an order that overflows with the sum alone.
+  return {mean, a.m2 + b.m2 + d * (a.n * b.n / n) * d, n};
 }
-inline A single(C x) { return {x, 0, 1}; }
+/// What is no finite number varies by NaN, alone too.
+inline A single(C x) { return {x, x - x, 1}; }
 inline void finish(A a, i64, T* out, T* second) {
   // The mean of nothing is NaN, as is its variance.
   *out = put<T>(a.n == 0 ? a.mean / a.n : a.mean);

@@ -20,6 +20,11 @@ struct Part {
   /// Where the team's chunks of that number begin: those from n on are nobody's.
   int begin(int c) const { return c * kVec * kTeam; }
 
+  /// Whether element i of chunk c is one of the row.
+  bool has(int c, int i) const {
+    return together ? first(c) < n : first(c) + i * kTeam < n;
+  }
+
   /// `other` where the row has ended.
   Chunk load(const T* row, int c, T other) const {
     Chunk x;

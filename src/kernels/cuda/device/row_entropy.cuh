@@ -32,12 +32,13 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     });
     sum = meet.sum(sum);
     const C log_sum = f_log(sum), scale = C(1) / sum;
-    row.write(backprop, [&](C(&v)[2][kVec], int) {
+    row.write(backprop, [&](C(&v)[2][kVec], int c) {
 #pragma unroll
       for (int i = 0; i < kVec; ++i) {
         const C d = v[0][i] - top, label = v[1][i];
-        // 0 * infinity is 0 here: a class with no probability costs nothing.
-        total += label == 0 ? C(0) : label * (log_sum - d);
+        // As in TensorFlow: a class of no probability that is infinitely unlikely costs
+        // 0 * infinity, which is no number.
+        if (row.part.has(c, i)) total += label * (log_sum - d);
         v[0][i] = power(d) * scale - label;
       }
     });

@@ -180,8 +180,7 @@ extern "C" __global__ void cross_entropy(const T* x, const T* labels, T* loss,
     const C log_sum = f_log(sum);
     for (i64 i = threadIdx.x; i < n; i += blockDim.x) {
       const C v = get(from[i * x_step]) - top, l = get(wanted[i * label_step]);
-      // 0 * infinity is 0 here: a class with no probability costs nothing.
-      total += l == 0 ? C(0) : l * (log_sum - v);
+      total += l * (log_sum - v);
       backprop[row * n + i] = put<T>(f_exp(v) / sum - l);
     }
     total = row_sum(total);
