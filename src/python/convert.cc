@@ -118,15 +118,37 @@ bool needs_int64(PyObject* value) {
   return is_scalar(value) && !integer_fits(value, DType::kInt32);
 }
 
+namespace {
+
+/// A range of more numbers than there can be is an error of an op, as TensorFlow's Range.
+Tensor from_range(PyObject* value, ConvertOptions options) {
+  try {
+    return from_sequence(value, options);
+  } catch (nb::python_error& error) {
+    if (error.matches(PyExc_MemoryError)) {
+      throw ResourceExhaustedError(
+          fmt::format("{} does not fit in memory. Use fewer numbers.", repr_of(value)));
+    }
+    if (error.matches(PyExc_OverflowError)) {
+      throw InvalidArgumentError(fmt::format(
+          "Requires ((limit - start) / delta) <= 9223372036854775807, got {}",
+          repr_of(value)));
+    }
+    throw;
+  }
+}
+
+}  // namespace
+
 Tensor to_tensor(PyObject* value, ConvertOptions options) {
   if (is_tensor(value)) return checked(tensor_of(value), value, options.dtype);
   if (is_variable(value)) return checked(read_variable(value), value, options.dtype);
   if (is_scalar(value)) return from_scalar(value, options);
   if (PyArray_Check(value)) return from_array(value, options);
-  if (PyList_Check(value) || (PyTuple_Check(value) && !converts_itself(value)) ||
-      PyRange_Check(value)) {
+  if (PyList_Check(value) || (PyTuple_Check(value) && !converts_itself(value))) {
     return from_sequence(value, options);
   }
+  if (PyRange_Check(value)) return from_range(value, options);
   if (is_tensor_shape(value)) return from_tensor_shape(value, options);
   if (converts_itself(value)) {
     const nb::object result = call_conversion(value, options.dtype);

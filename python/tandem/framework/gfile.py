@@ -13,6 +13,8 @@ from tandem.framework import errors
 def local_path(path):
     """The name of a file on this machine, which may be given as a tensor, as bytes or as a URL of files."""
     if isinstance(path, Tensor):
+        if path._symbolic or path.dtype.name != "string" or path.shape.rank != 0:
+            raise TypeError(f"Expected binary or unicode string, got {path!r}")
         path = path.numpy()
     path = os.fspath(path)
     path = path.decode() if isinstance(path, bytes) else path

@@ -140,6 +140,8 @@ def _of_four(values, what):
         raise InvalidArgumentError(
             None, None, f"{what} must be a list of 4 positive sizes, of which the first and the last are 1, got {values}."
         )
+    if max(values) > int32.max:
+        raise InvalidArgumentError(None, None, f"{what} must fit in 32 bits, got {values}.")
     return values
 
 
@@ -157,7 +159,7 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
             missing = _not_negative((count - 1) * stride + reach - there)
             paddings.append([missing // 2, missing - missing // 2])
         else:
-            count = _not_negative(-(-(there - reach + 1) // stride))
+            count = _count_of_windows(there, reach, stride)
             paddings.append([0, 0])
         counts.append(count)
         places.append(execute("Reshape", of_pieces(count, stride, size, rate), [-1]))
@@ -167,6 +169,22 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
     grid = execute("Reshape", both, convert_sizes([-1, out_h, h, out_w, w, channels]))
     grid = execute("Transpose", grid, perm=[0, 1, 3, 2, 4, 5])
     return execute("Reshape", grid, convert_sizes([-1, out_h, out_w, h * w * channels]))
+
+
+def _count_of_windows(there, reach, stride):
+    """By TensorFlow's rule: a window that is a little too large has no places, a larger one is refused."""
+    if isinstance(there, _core.Tensor):
+        count = -(-(there - reach + 1) // stride)
+        too_large = f"Computed output size would be negative: effective_filter_size {reach}, stride {stride}"
+        _core.execute("Assert", count > -1, [too_large], summarize=1)
+        return _not_negative(count)
+    count = int((there - reach + stride) / stride)  # towards 0
+    if count < 0:
+        raise ValueError(
+            f"Computed output size would be negative: {count} [input_size: {there}, effective_filter_size: {reach}, "
+            f"stride: {stride}]"
+        )
+    return count
 
 
 def _not_negative(number):

@@ -192,6 +192,11 @@ PaddingsAndCrops = collections.namedtuple("PaddingsAndCrops", ["paddings", "crop
 def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
     """Paddings that make sizes divisible by blocks, and the crops that undo them."""
     given, blocks = as_int32(input_shape, "input_shape"), as_int32(block_shape, "block_shape")
+    for shape in (given.shape, blocks.shape):
+        if shape.rank not in (1, None):
+            raise ValueError(f"Shape {shape} must have rank 1")
+    if blocks.shape.rank is None or blocks.shape[0] is None:
+        raise ValueError(f"Shape {blocks.shape} is not fully defined")
     base = [[0, 0]] * blocks.shape[0] if base_paddings is None else base_paddings
     base = execute("Reshape", as_int32(base, "base_paddings"), [-1, 2])
     if given._symbolic or blocks._symbolic or base._symbolic:

@@ -14,6 +14,7 @@ from tandem.framework.dtypes import (  # noqa: F401  (public names)
     bool as bool_, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32,
     uint64,
 )  # fmt: skip
+from tandem.framework.errors import ResourceExhaustedError
 from tandem.ops import array as _array, math as _math
 from tandem.ops.check import axis_of, size_of
 from tandem.ops.sizes import made_on_host
@@ -223,7 +224,11 @@ def arange(start, stop=None, step=1, dtype=None):
     start, stop = (0, start) if stop is None else (start, stop)
     if builtins.bool(_np.ndim(step) == 0 and step == 0):
         raise ValueError("step must be non-zero.")
-    return asarray(_np.arange(start, stop, step), dtype)
+    try:
+        numbers = _np.arange(start, stop, step)
+    except MemoryError as error:
+        raise ResourceExhaustedError(None, None, f"arange: {error}") from None
+    return asarray(numbers, dtype)
 
 
 @made_on_host

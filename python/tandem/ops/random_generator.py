@@ -37,13 +37,15 @@ def create_rng_state(seed, alg):
     """The state of a generator made from a seed: as many numbers as the algorithm has."""
     alg = _algorithm(alg)
     size = 2 if alg is Algorithm.THREEFRY else 3
-    values = np.atleast_1d(np.asarray(seed)).astype(np.uint64 if np.any(np.asarray(seed, object) > 2**63 - 1) else np.int64)
-    values = values.astype(np.int64)
-    if values.ndim != 1:
-        raise ValueError("Argument `seed` must be a scalar or a vector.")
-    if len(values) > size:
-        raise ValueError(f"seed must have at most {size} elements for {alg.name.lower()}.")
-    return convert_to_tensor(np.concatenate([values, np.zeros(size - len(values), np.int64)]))
+    if isinstance(seed, int):  # of any length: cut into words, the lowest first
+        seed = [seed >> 64 * i & 2**64 - 1 for i in range(size)]
+    if isinstance(seed, (list, tuple)):
+        seed = [n - 2**64 if isinstance(n, int) and 2**63 <= n < 2**64 else n for n in seed]
+    state = execute("Reshape", execute("Cast", convert_to_tensor(seed), dtype=int64), [-1])[:size]
+    # Zeros come first: the last number is the key, which shall differ.
+    if state.shape[0] is None:
+        raise ValueError("The number of a seed's elements must be known.")
+    return execute("ConcatV2", [convert_to_tensor([0] * (size - state.shape[0]), int64), state], axis=0)
 
 
 class Generator(AutoTrackable):
@@ -173,7 +175,7 @@ _GLOBAL = {}
 
 def get_global_generator():
     """The generator of the process, made when it is first asked for."""
-    if "generator" not in _GLOBAL:
+    if _GLOBAL.get("generator") is None:
         with _core.init_scope():
             _GLOBAL["generator"] = Generator.from_non_deterministic_state()
     return _GLOBAL["generator"]

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
-from tandem.framework.dtypes import float32
+from tandem.framework.dtypes import float32, int32
 from tandem.ops.check import axis_of, outer_sizes, size_of, with_rank, with_sizes
 from tandem.ops.math import matmul
 from tandem.ops.sizes import as_int32, made_on_host, of_pieces, places_of
@@ -215,6 +215,8 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         return with_sizes(pieces, outer_sizes(signal, 1), [size_of(pieces, 1), int(frame_length)])
     axis = axis_of(axis, signal)
     length, step, size = int(frame_length), int(frame_step), size_of(signal, axis)
+    if max(length, step) > int32.max:
+        raise ValueError(f"Can't convert an out-of-range integer to Tensor: frame_length {length}, frame_step {step}.")
     if length < 0 or step < 1:
         raise ValueError(f"frame_length must not be negative and frame_step be positive, got {length} and {step}.")
     if hasattr(size, "dtype"):

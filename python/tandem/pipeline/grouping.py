@@ -89,16 +89,15 @@ class Grouping:
         self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None, padding_values=None,
         pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False, name=None,
     ):  # fmt: skip
-        boundaries = [int(b) for b in bucket_boundaries]
-        sizes = [int(n) for n in bucket_batch_sizes]
+        boundaries, sizes = list(bucket_boundaries), list(bucket_batch_sizes)
         if len(sizes) != len(boundaries) + 1:
             raise ValueError(
                 "`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but "
                 f"`len(bucket_batch_sizes)={len(sizes)}` and `len(bucket_boundaries)={len(boundaries)}`."
             )
-        limits = _core.convert_to_tensor(np.asarray(boundaries, np.int64))
-        batch_sizes = _core.convert_to_tensor(np.asarray(sizes, np.int64))
         int64 = _core.as_dtype("int64")
+        limits, batch_sizes = (_core.convert_to_tensor(v, int64) for v in (boundaries, sizes))
+        boundaries, sizes = (v.numpy().tolist() for v in (limits, batch_sizes))
 
         def bucket_of(*element):
             length = _core.execute("Cast", _core.convert_to_tensor(element_length_func(*element)), dtype=int64)
