@@ -155,6 +155,56 @@ void add_trigonometry(CaseList& cases) {
       fixed_case("Atanh", "corners", {{1, -1, 2, 0}}, {kInf, -kInf, kNan, 0}));
 }
 
+// C99's Annex G, as the C++ library has it.
+void add_complex_corners(CaseList& cases) {
+  const std::vector<double> along = {kInf,  -kInf, kNan, 0,    kInf, kNan, kInf, 0,
+                                     -kInf, kNan,  1.5,  1.5,  kNan, 0x1p62},
+                            across = {0,    0,    0,    kInf, kInf, kInf, kNan, kNan,
+                                      kInf, kNan, kInf, kNan, 1.5,  0};
+  const std::pair<const char*, Function1> functions[] = {
+      {"Exp", [](Complex x) { return std::exp(x); }},
+      {"Log", [](Complex x) { return std::log(x); }},
+      {"Sqrt", [](Complex x) { return std::sqrt(x); }},
+      {"Sin", [](Complex x) { return std::sin(x); }},
+      {"Cos", [](Complex x) { return std::cos(x); }},
+      {"Tan", [](Complex x) { return std::tan(x); }},
+      {"Asin", [](Complex x) { return std::asin(x); }},
+      {"Acos", [](Complex x) { return std::acos(x); }},
+      {"Atan", [](Complex x) { return std::atan(x); }},
+      {"Sinh", [](Complex x) { return std::sinh(x); }},
+      {"Cosh", [](Complex x) { return std::cosh(x); }},
+      {"Tanh", [](Complex x) { return std::tanh(x); }},
+      {"Asinh", [](Complex x) { return std::asinh(x); }},
+      {"Acosh", [](Complex x) { return std::acosh(x); }},
+      {"Atanh", [](Complex x) { return std::atanh(x); }}};
+  for (const auto& [op, f] : functions) {
+    OpCase c = complex_case(op, 0, 0, f);
+    c.name = "complex corners";
+    c.inputs = {{.shape = {static_cast<int64_t>(along.size())},
+                 .fixed = along,
+                 .imaginary = across}};
+    cases.push_back(c);
+  }
+  OpCase power;
+  power.op = "Pow";
+  power.name = "complex corners";
+  power.inputs = {{.shape = {4}, .fixed = {0}}, {.shape = {4}, .fixed = {-6, 0, 1, 2.5}}};
+  power.dtypes = kComplexTypes;
+  power.reference = each(
+      Function2([](Complex x, Complex y) { return std::pow(x, y); }));
+  power.check_gradient = false;
+  cases.push_back(power);
+  OpCase quotient = power;
+  quotient.op = "RealDiv";
+  quotient.inputs = {{.shape = {5}, .fixed = {1.5, 1.5, kInf, 0, 1}},
+                     {.shape = {5},
+                      .fixed = {kInf, kInf, 2, kInf, 0},
+                      .imaginary = {kNan, 0, 1, kInf, 0}}};
+  quotient.reference =
+      each(Function2([](Complex x, Complex y) { return x / y; }));
+  cases.push_back(quotient);
+}
+
 void add_rounding(CaseList& cases) {
   const std::vector<double> x = {0.5, 1.5, 2.5, -0.5, -1.5, 0.49, -2.51, kInf, kNan, 7};
   cases.push_back(fixed_case("Round", "halves", {x},
@@ -201,6 +251,7 @@ void add_elementwise_math_cases(CaseList& cases) {
   add_unary_arithmetic(cases);
   add_exponentials(cases);
   add_trigonometry(cases);
+  add_complex_corners(cases);
   add_rounding(cases);
   add_gradients(cases);
 }

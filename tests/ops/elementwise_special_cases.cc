@@ -1,6 +1,9 @@
 // Special functions, against other formulas for them: sums, integrals, functional
 // equations.
+#include <gtest/gtest.h>
+
 #include "ops/elementwise_cases.h"
+#include "ops/values.h"
 
 namespace tandem::testing {
 
@@ -170,6 +173,20 @@ void add_bessel_functions(CaseList& cases) {
   // standard.
   add("BesselY0", 0.3, 9, [](double x) { return ::y0(x); });
   add("BesselY1", 0.3, 9, [](double x) { return ::y1(x); });
+  // Near its zeros all digits count.
+  OpCase zeros = fixed_case("BesselY0", "zeros",
+                            {{0.8935769662791, 3.957678419314, 7.08605106, 19.6413097}},
+                            {}, {DType::kFloat64});
+  zeros.reference = nullptr;
+  zeros.check = [](const std::vector<Tensor>& outputs) {
+    const Ref got = to_ref(outputs[0]);
+    const double expected[] = {-5.938566525390276e-14, 3.4533037273571547e-13,
+                               -9.056127969947804e-11, -1.5988511927200768e-10};
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_NEAR(got.re(i) / expected[i], 1, 1e-14);
+    }
+  };
+  cases.push_back(zeros);
   add("Dawsn", -6, 6, [](double x) {
     return integral(0, x, [=](double t) { return std::exp(t * t - x * x); }, 20000);
   });

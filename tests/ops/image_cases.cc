@@ -316,6 +316,30 @@ void add_boxes(CaseList& cases) {
          }
          return std::vector<Ref>{out};
        }});
+  // Edges that are no places are left of the image, as in TensorFlow.
+  const double inf = std::numeric_limits<double>::infinity();
+  cases.push_back(
+      {.op = "DrawBoundingBoxesV2",
+       .name = "far edges",
+       .inputs = {{.shape = {1, 5, 5, 3}},
+                  {.shape = {1, 3, 4},
+                   .fixed = {0.25, inf, 0.75, 0.75, 0.25, 0.25, 1e30, 1, std::nan(""),
+                             -1e30, -inf, 0.5},
+                   .dtype = DType::kFloat32},
+                  {.shape = {1, 3}, .fixed = {9, 8, 7}, .dtype = DType::kFloat32}},
+       .dtypes = {DType::kFloat32, DType::kFloat16},
+       .reference = [](const std::vector<Ref>& in, DType) {
+         Ref out = in[0];
+         for (int y = 1; y <= 3; ++y) {
+           for (int x = 0; x <= 3; ++x) {
+             if (y == 2 && x != 3) continue;
+             for (int c = 0; c < 3; ++c) {
+               out.re(static_cast<size_t>((y * 5 + x) * 3 + c)) = 9 - c;
+             }
+           }
+         }
+         return std::vector<Ref>{out};
+       }});
 }
 
 }  // namespace

@@ -425,6 +425,8 @@ void add_indexing_cases(CaseList& cases) {
   cases.push_back(gather_case("empty_rows", {7, 0}, {2}, {}));
   cases.push_back(gather_grad_case("middle", {3, 4, 2}, {6}, {3, 6, 2}, {.axis = 1}));
   cases.push_back(gather_grad_case("first", {9, 2}, {2, 6}, {2, 6, 2}, {.axis = 0}));
+  cases.push_back(
+      gather_grad_case("nothing before", {1, 0, 11, 3}, {8}, {1, 0, 8, 3}, {.axis = 2}));
   cases.push_back(gather_grad_case("batch", {2, 3, 4}, {2, 5}, {2, 3, 5},
                                    {.axis = 2, .batch_dims = 1}));
 

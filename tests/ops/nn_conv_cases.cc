@@ -147,6 +147,42 @@ void add_convs(CaseList& cases) {
            {{.strides = {1, 2, 2, 1}}, {2, 7, 6, 4}, {3, 3, 4, 1}, true});
 }
 
+// Strides and dilations that reach no second place, as large as they may be.
+void add_far_windows(CaseList& cases) {
+  const int64_t far = INT32_MAX;
+  add_conv(cases, "a far stride", {{.strides = {far, 3}}, {1, 7, 9, 2}, {3, 3, 2, 2}});
+  add_conv(cases, "a far stride",
+           {{.strides = {far, 3}, .padding = Padding::kSame},
+            {1, 7, 9, 2},
+            {3, 3, 2, 2},
+            true});
+  add_conv(cases, "a far dilation",
+           {{.padding = Padding::kSame, .dilations = {far, 1}},
+            {1, 7, 9, 2},
+            {3, 3, 2, 2}});
+}
+
+// Of an input without channels a filter's gradient is nothing but zeros.
+void add_no_channels(CaseList& cases) {
+  const auto add = [&](const char* op, Shape input, Shape filter, Shape gradient,
+                       Ints strides) {
+    In sizes{.shape = {filter.rank()}, .dtype = DType::kInt32};
+    for (const int64_t n : filter) sizes.fixed.push_back(static_cast<double>(n));
+    cases.push_back({.op = op,
+                     .name = "no input channels",
+                     .inputs = {{.shape = input}, sizes, {.shape = gradient}},
+                     .attrs = Attrs(attrs_ref(ConvAttrs{.strides = strides})),
+                     .reference =
+                         [filter](const std::vector<Ref>&, DType) {
+                           return std::vector<Ref>{zeros_of(filter)};
+                         },
+                     .check_gradient = false});
+  };
+  add("Conv2DBackpropFilter", {2, 4, 5, 0}, {2, 2, 3, 4}, {2, 3, 2, 4}, {1, 2});
+  add("Conv3DBackpropFilterV2", {2, 4, 5, 4, 0}, {2, 2, 2, 3, 4}, {2, 3, 2, 3, 4},
+      {1, 2, 1});
+}
+
 }  // namespace
 
 Reference conv_reference(const nn::ConvAttrs& attrs, const Shape& input,
@@ -154,6 +190,10 @@ Reference conv_reference(const nn::ConvAttrs& attrs, const Shape& input,
   return forward_reference({attrs, input, filter});
 }
 
-void add_nn_conv_cases(CaseList& cases) { add_convs(cases); }
+void add_nn_conv_cases(CaseList& cases) {
+  add_convs(cases);
+  add_far_windows(cases);
+  add_no_channels(cases);
+}
 
 }  // namespace tandem::testing

@@ -173,6 +173,27 @@ void add_cross_entropy(CaseList& cases) {
                    .dtypes = kFloatTypes,
                    .reference = dense({37, 10}),
                    .check_gradient = false});  // labels do not add up to 1
+  // Infinite logits of classes that have no probability by the labels: 0 * infinity.
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (const int64_t n : {3, 1001, 9001}) {  // with places in registers that are empty
+    std::vector<double> logits(static_cast<size_t>(3 * n), 0);
+    logits[1] = inf;
+    logits[static_cast<size_t>(n)] = -inf;
+    cases.push_back(
+        {.op = "SoftmaxCrossEntropyWithLogits",
+         .name = fmt::format("infinite {}", n),
+         .inputs = {{.shape = {3, n}, .fixed = logits}, {.shape = {3, n}, .fixed = {0}}},
+         .reference =
+             [=](const std::vector<Ref>& in, DType) {
+               Ref grad = softmax_of(in[0], -1);
+               for (int64_t i = 0; i < n; ++i) {
+                 grad.re(i) = nan;
+                 grad.re(n + i) = i == 0 ? 0 : 1.0 / static_cast<double>(n - 1);
+               }
+               return std::vector<Ref>{{Shape{3}, {nan, nan, 0}, {}}, grad};
+             },
+         .check_gradient = false});
+  }
   for (const int64_t n : {1000, 9000}) {
     cases.push_back(
         {.op = "SoftmaxCrossEntropyWithLogits",

@@ -236,6 +236,25 @@ void add_pools(CaseList& cases) {
   }
 }
 
+// A window that reaches far past the input, which no kernel may walk: of ones the largest
+// and the mean are one.
+void add_far_pools(CaseList& cases) {
+  for (const std::string op : {"MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"}) {
+    const Shape shape = op.ends_with("3D") ? Shape{1, 2, 3, 2, 2} : Shape{1, 3, 4, 2};
+    const nn::PoolAttrs attrs{
+        .ksize = {INT32_MAX}, .strides = {1}, .padding = Padding::kSame};
+    cases.push_back({.op = op,
+                     .name = "a far window",
+                     .inputs = {{.shape = shape, .fixed = {1}}},
+                     .attrs = Attrs(attrs_ref(attrs)),
+                     .reference =
+                         [](const std::vector<Ref>& in, DType) {
+                           return std::vector<Ref>{in[0]};
+                         },
+                     .check_gradient = false});
+  }
+}
+
 void add_bias(CaseList& cases) {
   const std::vector<DType> dtypes = {
       DType::kFloat32, DType::kFloat64, DType::kFloat16,   DType::kBFloat16,
@@ -285,6 +304,7 @@ void add_bias(CaseList& cases) {
 
 void add_nn_pool_cases(CaseList& cases) {
   add_pools(cases);
+  add_far_pools(cases);
   add_bias(cases);
 }
 

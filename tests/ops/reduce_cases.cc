@@ -251,6 +251,30 @@ void add_special(CaseList& cases) {
           {inf, -inf, nan, inf, 2});
 }
 
+// What is not finite varies by NaN, alone too; the mean of infinities is theirs.
+void add_special_moments(CaseList& cases) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const auto special = [&](const char* name, Shape shape, ReduceAttrs attrs,
+                           std::vector<double> in, Values means, Values variances) {
+    const auto n = static_cast<int64_t>(means.size());
+    cases.push_back({.op = "Moments",
+                     .name = name,
+                     .inputs = {{.shape = shape, .fixed = in}},
+                     .attrs = owned(attrs),
+                     .reference =
+                         [=](const std::vector<Ref>&, DType) {
+                           return std::vector<Ref>{{Shape{n}, means, {}},
+                                                   {Shape{n}, variances, {}}};
+                         },
+                     .check_gradient = false});
+  };
+  special("special", {4, 3}, {.axis = {1}},
+          {-inf, 1, -inf, inf, 0.5, 1, inf, -inf, 1, 1, nan, 2}, {-inf, inf, nan, nan},
+          {nan, nan, nan, nan});
+  special("alone", {3}, {.axis = {}, .no_axes = true}, {nan, -inf, 3}, {nan, -inf, 3},
+          {nan, nan, 0});
+}
+
 void add_sum_like(CaseList& cases) {
   struct Like {
     const char* name;
@@ -373,6 +397,7 @@ void add_reduce_cases(CaseList& cases) {
   }
   add_prod_zeros(cases);
   add_special(cases);
+  add_special_moments(cases);
   add_sum_like(cases);
   add_l2(cases);
   add_arg(cases, "ArgMax", true);
