@@ -760,6 +760,25 @@ REFUSED = {
     "lengths of rows": lambda: tf.RaggedTensor.from_tensor(tf.ones([4, 4]), lengths=2**32),
     "bins": lambda: tf.signal.linear_to_mel_weight_matrix(2**63),
     "steps of frames": tf.function(lambda: tf.signal.frame(tf.zeros([tf.random.uniform([], 9, 10, tf.int32)]), 4, 2**32 + 3)),
+    "patches of a far rate": lambda: tf.image.extract_patches(
+        tf.ones([1, 9, 11, 3]), [1, 3, 2, 1], [1, 2, 3, 1], [1, 7, 1, 1], "VALID"
+    ),
+    "patches of a far rate, of an image of any size": lambda: tf.function(
+        lambda x: tf.image.extract_patches(x, [1, 3, 2, 1], [1, 2, 3, 1], [1, 7, 1, 1], "VALID"),
+        input_signature=[tf.TensorSpec([None] * 4)],
+    )(tf.ones([1, 9, 11, 3])),
+    "strides of 2**40": lambda: tf.nn.erosion2d(
+        tf.ones([1, 4, 4, 2]), tf.ones([3, 3, 2]), [1, 2**40, 1, 1], "SAME", "NHWC", [1, 1, 1, 1]
+    ),
+    "a batch of 1e30": lambda: tf.data.Dataset.range(9).bucket_by_sequence_length(lambda x: x, [3, 6], [2, 2, 1e30]),
+    "a boundary of 2**63": lambda: tf.data.Dataset.range(9).bucket_by_sequence_length(lambda x: x, [2**63, 6], [2, 2, 2]),
+    "blocks that are no vector": lambda: tf.required_space_to_batch_paddings([3], -2),
+    "a step of 10**30": lambda: tf.signal.stft(tf.ones([13]), 4, 10**30),
+    "a numpy range": lambda: tf.experimental.numpy.arange(2**62, step=2**16),
+    "a range": lambda: tf.constant(range(2**63 - 1)),
+    "a range of more than there can be": lambda: tf.linalg.tridiagonal_matmul(tf.ones([3, 4]), range(10**30)),
+    "a folder of numbers": lambda: tf.io.gfile.listdir(tf.ones([3])),
+    "a folder that is not known": lambda: tf.function(tf.io.gfile.listdir, autograph=False)(tf.constant("a")),
     "eigenvalues": lambda: tf.linalg.eigh_tridiagonal(tf.ones([3]), tf.ones([2]), select="i", select_range=[2, 1]),
 }
 

@@ -289,3 +289,55 @@ def test_what_has_items_says_how_it_is_iterated():
     for kind, name in public_classes().items():
         if hasattr(kind, "__getitem__") and name not in ends:
             assert hasattr(kind, "__iter__"), name
+
+
+# ---- Windows and seeds
+
+
+def test_a_gradient_of_rows_of_nothing(run_python):
+    """What is picked along an axis behind one without elements: nothing is written."""
+    status, _, err = run_python(
+        """
+        import tandem as tf
+        x = tf.zeros([1, 0, 11, 3])
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.gather(x, tf.zeros([8], tf.int32), axis=2)
+        assert tape.gradient(y, x).shape == (1, 0, 11, 3)
+        """,
+        env=GUARDED,
+    )
+    assert status == 0, err
+
+
+@pytest.mark.parametrize("pool", ["avg_pool3d", "max_pool3d"])
+def test_a_window_far_larger_than_the_image(pool):
+    x = tf.ones([1, 4, 4, 4, 2])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = getattr(tf.nn, pool)(x, 2**31 - 1, 1, "SAME")
+    assert (y.numpy() == 1).all()
+    assert tf.reduce_sum(tape.gradient(y, x)).numpy() == pytest.approx(128)
+
+
+@pytest.mark.parametrize("seed", [10**30, 2**64 + 5])
+def test_seeds_of_any_length(seed):
+    """TensorFlow's numbers."""
+    wanted = {10**30: [-0.94513637, 0.7461402], 2**64 + 5: [-0.5358444, -0.09979788]}[seed]
+    assert tf.random.Generator.from_seed(seed).normal([2]).numpy() == pytest.approx(wanted, rel=1e-5)
+
+
+def test_seeds_that_are_lists():
+    assert tf.random.Generator.from_seed([7]).state.numpy().tolist() == [0, 0, 7]
+    assert tf.random.Generator.from_seed(-1).state.numpy().tolist() == [-1, -1, -1]
+
+
+def test_the_norm_of_infinite_complex_numbers():
+    norm = tf.math.reduce_euclidean_norm(tf.constant([-0.9, 0.1, math.inf], tf.complex128)).numpy()
+    assert norm.real == math.inf and math.isnan(norm.imag)
+
+
+def test_decompositions_of_what_is_infinite():
+    q, r = tf.linalg.qr(tf.constant([[1.0, math.inf, 1.0], [2.0, 3.0, 1.0], [4.0, 5.0, 2.0]]))
+    assert np.isfinite(q.numpy()[:, 0]).all() and np.isnan(q.numpy()[:, 1:]).all()
+    assert math.isinf(r.numpy()[1, 1]) and np.isnan(r.numpy()[[0, 1, 2], [1, 2, 2]]).all()

@@ -121,6 +121,8 @@ def _with_count(tensor, count):
 
 def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
     """fn of each row, the results stacked; their dtypes need not be given."""
+    if _rows_differ(elems):
+        return map_fn(fn, elems)
     rows = _Rows(elems, "vectorized_map")
     if rows.static_count == 0:
         raise NotImplementedError("tf.vectorized_map over no rows is not available in Tandem: use tf.map_fn.")

@@ -174,10 +174,9 @@ def extract_patches(images, sizes, strides, rates, padding, name=None):
 def _count_of_windows(there, reach, stride):
     """By TensorFlow's rule: a window that is a little too large has no places, a larger one is refused."""
     if isinstance(there, _core.Tensor):
-        count = -(-(there - reach + 1) // stride)
         too_large = f"Computed output size would be negative: effective_filter_size {reach}, stride {stride}"
-        _core.execute("Assert", count > -1, [too_large], summarize=1)
-        return _not_negative(count)
+        execute("Assert", there - reach + 2 * stride > 0, [convert_to_tensor(too_large)], summarize=1)
+        return _not_negative((there - reach + stride) // stride)
     count = int((there - reach + stride) / stride)  # towards 0
     if count < 0:
         raise ValueError(

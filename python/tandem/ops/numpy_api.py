@@ -371,7 +371,7 @@ def tile(a, reps):
     a = asarray(a)
     if isinstance(reps, ndarray) and reps._symbolic:
         return _tile_by(a, reps)
-    reps = list(_np.atleast_1d(reps))
+    reps = list(_np.reshape(reps, -1))  # not as lists of lists: there may be many that are empty
     if not a.shape.is_fully_defined():
         return _tile_by(a, convert_to_tensor([int(r) for r in reps], int32))
     rank = builtins.max(a.shape.rank, len(reps))

@@ -69,6 +69,11 @@ struct QrKernel {
       T* work = reinterpret_cast<T*>(scratch + p.work);
       std::copy_n(args.in<T>(0) + i * m * n, m * n, a);
       lapack::gelqf(narrow(n), narrow(m), a, tau, work, p.work_size);
+      const int64_t good = good_reflections(p, a, tau);
+      for (int64_t row = good; row < p.least; ++row) {
+        T* const own = a + row * n;
+        std::fill(own + (row == good ? row + 1 : row), own + n, not_a_number());
+      }
       for (int64_t row = 0; row < w; ++row) {
         const int64_t from = std::min(row, n);
         std::fill_n(r + row * n, from, T{});
@@ -80,7 +85,31 @@ struct QrKernel {
       lapack::unglq(narrow(w), narrow(m), narrow(p.least), formed, tau, work,
                     p.work_size);
       if (formed != q) std::copy_n(formed, m * w, q);
+      if (good == p.least) return;
+      for (int64_t row = 0; row < m; ++row) {
+        std::fill(q + row * w + good, q + (row + 1) * w, not_a_number());
+      }
     });
+  }
+
+ private:
+  static T not_a_number() {
+    const Real<T> nan = std::numeric_limits<Real<T>>::quiet_NaN();
+    if constexpr (kIsComplex<T>) return T(nan, nan);
+    return T(nan);
+  }
+
+  // How many columns from the first on have a direction: what LAPACK makes of an infinite
+  // one, and of those behind it, is NaN in places alone.
+  static int64_t good_reflections(const QrPlan& p, const T* a, const T* tau) {
+    const auto finite = [](T v) { return std::isfinite(std::abs(v)); };
+    for (int64_t k = 0; k < p.least; ++k) {
+      if (!finite(tau[k])) return k;
+      for (int64_t row = k + 1; row < p.rows; ++row) {
+        if (!finite(a[row * p.columns + k])) return k;
+      }
+    }
+    return p.least;
   }
 };
 

@@ -26,8 +26,12 @@ inline Reflection reflection_of(const T* a, i32 row, i32 k, i32 rows) {
   for (i32 r = k + 1; r < rows; ++r) largest = larger(largest, size_of(a[r * row + k]));
   const R below = largest;
   largest = larger(largest, size_of(alpha));
-  const bool real_already = size_of(minus(alpha, T(real_of(alpha)))) == 0;
+  const bool real_already = !(size_of(minus(alpha, T(real_of(alpha)))) > 0);
   if (below == 0 && real_already) return {T(), T(), real_of(alpha)};
+  // An infinite column has a length, and no direction.
+  if (largest == (R)kInfinity) {
+    return {T((R)kNotANumber), T((R)kNotANumber), -with_sign(largest, real_of(alpha))};
+  }
   for (i32 r = k; r < rows; ++r) {
     const R x = size_of(a[r * row + k]) / largest;
     sum += x * x;
