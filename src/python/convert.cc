@@ -130,9 +130,9 @@ Tensor from_range(PyObject* value, ConvertOptions options) {
           fmt::format("{} does not fit in memory. Use fewer numbers.", repr_of(value)));
     }
     if (error.matches(PyExc_OverflowError)) {
-      throw InvalidArgumentError(fmt::format(
-          "Requires ((limit - start) / delta) <= 9223372036854775807, got {}",
-          repr_of(value)));
+      throw InvalidArgumentError(
+          fmt::format("Requires ((limit - start) / delta) <= 9223372036854775807, got {}",
+                      repr_of(value)));
     }
     throw;
   }

@@ -157,10 +157,10 @@ void add_trigonometry(CaseList& cases) {
 
 // C99's Annex G, as the C++ library has it.
 void add_complex_corners(CaseList& cases) {
-  const std::vector<double> along = {kInf,  -kInf, kNan, 0,    kInf, kNan, kInf, 0,
-                                     -kInf, kNan,  1.5,  1.5,  kNan, 0x1p62},
-                            across = {0,    0,    0,    kInf, kInf, kInf, kNan, kNan,
-                                      kInf, kNan, kInf, kNan, 1.5,  0};
+  const std::vector<double> along = {kInf, -kInf, kNan, 0,   kInf, kNan, kInf,
+                                     0,    -kInf, kNan, 1.5, 1.5,  kNan, 0x1p62},
+                            across = {0,    0,    0,    kInf, kInf, kInf, kNan,
+                                      kNan, kInf, kNan, kInf, kNan, 1.5,  0};
   const std::pair<const char*, Function1> functions[] = {
       {"Exp", [](Complex x) { return std::exp(x); }},
       {"Log", [](Complex x) { return std::log(x); }},
@@ -190,8 +190,7 @@ void add_complex_corners(CaseList& cases) {
   power.name = "complex corners";
   power.inputs = {{.shape = {4}, .fixed = {0}}, {.shape = {4}, .fixed = {-6, 0, 1, 2.5}}};
   power.dtypes = kComplexTypes;
-  power.reference = each(
-      Function2([](Complex x, Complex y) { return std::pow(x, y); }));
+  power.reference = each(Function2([](Complex x, Complex y) { return std::pow(x, y); }));
   power.check_gradient = false;
   cases.push_back(power);
   OpCase quotient = power;
@@ -200,8 +199,7 @@ void add_complex_corners(CaseList& cases) {
                      {.shape = {5},
                       .fixed = {kInf, kInf, 2, kInf, 0},
                       .imaginary = {kNan, 0, 1, kInf, 0}}};
-  quotient.reference =
-      each(Function2([](Complex x, Complex y) { return x / y; }));
+  quotient.reference = each(Function2([](Complex x, Complex y) { return x / y; }));
   cases.push_back(quotient);
 }
 

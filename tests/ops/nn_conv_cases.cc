@@ -156,10 +156,9 @@ void add_far_windows(CaseList& cases) {
             {1, 7, 9, 2},
             {3, 3, 2, 2},
             true});
-  add_conv(cases, "a far dilation",
-           {{.padding = Padding::kSame, .dilations = {far, 1}},
-            {1, 7, 9, 2},
-            {3, 3, 2, 2}});
+  add_conv(
+      cases, "a far dilation",
+      {{.padding = Padding::kSame, .dilations = {far, 1}}, {1, 7, 9, 2}, {3, 3, 2, 2}});
 }
 
 // Of an input without channels a filter's gradient is nothing but zeros.
@@ -168,15 +167,14 @@ void add_no_channels(CaseList& cases) {
                        Ints strides) {
     In sizes{.shape = {filter.rank()}, .dtype = DType::kInt32};
     for (const int64_t n : filter) sizes.fixed.push_back(static_cast<double>(n));
-    cases.push_back({.op = op,
-                     .name = "no input channels",
-                     .inputs = {{.shape = input}, sizes, {.shape = gradient}},
-                     .attrs = Attrs(attrs_ref(ConvAttrs{.strides = strides})),
-                     .reference =
-                         [filter](const std::vector<Ref>&, DType) {
-                           return std::vector<Ref>{zeros_of(filter)};
-                         },
-                     .check_gradient = false});
+    cases.push_back(
+        {.op = op,
+         .name = "no input channels",
+         .inputs = {{.shape = input}, sizes, {.shape = gradient}},
+         .attrs = Attrs(attrs_ref(ConvAttrs{.strides = strides})),
+         .reference = [filter](const std::vector<Ref>&,
+                               DType) { return std::vector<Ref>{zeros_of(filter)}; },
+         .check_gradient = false});
   };
   add("Conv2DBackpropFilter", {2, 4, 5, 0}, {2, 2, 3, 4}, {2, 3, 2, 4}, {1, 2});
   add("Conv3DBackpropFilterV2", {2, 4, 5, 4, 0}, {2, 2, 2, 3, 4}, {2, 3, 2, 3, 4},

@@ -247,10 +247,8 @@ void add_far_pools(CaseList& cases) {
                      .name = "a far window",
                      .inputs = {{.shape = shape, .fixed = {1}}},
                      .attrs = Attrs(attrs_ref(attrs)),
-                     .reference =
-                         [](const std::vector<Ref>& in, DType) {
-                           return std::vector<Ref>{in[0]};
-                         },
+                     .reference = [](const std::vector<Ref>& in,
+                                     DType) { return std::vector<Ref>{in[0]}; },
                      .check_gradient = false});
   }
 }

@@ -774,6 +774,8 @@ REFUSED = {
     "a boundary of 2**63": lambda: tf.data.Dataset.range(9).bucket_by_sequence_length(lambda x: x, [2**63, 6], [2, 2, 2]),
     "blocks that are no vector": lambda: tf.required_space_to_batch_paddings([3], -2),
     "a step of 10**30": lambda: tf.signal.stft(tf.ones([13]), 4, 10**30),
+    "a window of 2**32": lambda: tf.signal.inverse_stft_window_fn(2**32)(8, tf.float32),
+    "an axis of 2**32": lambda: tf.experimental.numpy.linspace(2, tf.zeros([2, 4]), axis=2**32 + 3),
     "a numpy range": lambda: tf.experimental.numpy.arange(2**62, step=2**16),
     "a range": lambda: tf.constant(range(2**63 - 1)),
     "a range of more than there can be": lambda: tf.linalg.tridiagonal_matmul(tf.ones([3, 4]), range(10**30)),

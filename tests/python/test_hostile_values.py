@@ -5,6 +5,7 @@ import collections
 import math
 import os
 import pathlib
+import warnings
 
 import numpy as np
 import pytest
@@ -341,3 +342,13 @@ def test_decompositions_of_what_is_infinite():
     q, r = tf.linalg.qr(tf.constant([[1.0, math.inf, 1.0], [2.0, 3.0, 1.0], [4.0, 5.0, 2.0]]))
     assert np.isfinite(q.numpy()[:, 0]).all() and np.isnan(q.numpy()[:, 1:]).all()
     assert math.isinf(r.numpy()[1, 1]) and np.isnan(r.numpy()[[0, 1, 2], [1, 2, 2]]).all()
+
+
+@pytest.mark.parametrize("ddof", range(5))
+def test_variances_of_few_degrees_of_freedom(ddof):
+    values = np.array([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]])
+    for axis in (None, 0):
+        with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+            wanted = np.var(values, axis=axis, ddof=ddof)
+        assert tf.experimental.numpy.var(tf.constant(values), axis=axis, ddof=ddof).numpy() == pytest.approx(wanted)
+    assert math.isnan(tf.experimental.numpy.var(tf.constant(1.0), ddof=1).numpy())

@@ -234,7 +234,12 @@ def arange(start, stop=None, step=1, dtype=None):
 @made_on_host
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=float, axis=0):
     """Numbers evenly spaced between two."""
-    return asarray(_np.linspace(start, stop, num, endpoint, dtype=_dtype(dtype).as_numpy_dtype, axis=axis))
+    try:
+        kind = _dtype(dtype).as_numpy_dtype
+        values, step = _np.linspace(start, stop, num, endpoint, retstep=True, dtype=kind, axis=axis)
+    except OverflowError as error:
+        raise ValueError(f"linspace: {error}: num {num}, axis {axis}.") from None
+    return (asarray(values), asarray(step)) if retstep else asarray(values)
 
 
 @made_on_host
@@ -436,8 +441,9 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=None):
     axes = axis if axis is None or isinstance(axis, int) else list(axis)
     found = execute("Moments", a, axis=axes, keepdims=bool(keepdims))[1]
     if ddof:
-        n = a.shape.num_elements() // builtins.max(found.shape.num_elements(), 1)
-        found = found * (n / (n - ddof))
+        sizes = [execute("Cast", execute("Size", x), dtype=found.dtype) for x in (a, found)]
+        n = sizes[0] / execute("Maximum", sizes[1], 1)
+        found = found * n / execute("Maximum", n - ddof, 0)  # as NumPy: of no degrees of freedom it is infinite
     return found
 
 

@@ -295,6 +295,8 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
         length, step = int(frame_length), int(frame_step)
         if step < 1:
             raise ValueError(f"frame_step must be positive, got {step}.")
+        if max(length, step) > int32.max:
+            raise ValueError(f"Can't convert an out-of-range integer to Tensor: frame_length {length}, frame_step {step}.")
         forward = forward_window_fn(length, dtype=dtype).numpy()
         overlaps = -(-length // step)
         squares = np.pad(np.square(forward), [0, overlaps * step - length]).reshape(overlaps, step)

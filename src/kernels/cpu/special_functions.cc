@@ -200,8 +200,8 @@ double bessel_y0_near_zeros(double x, double y) {
   double before = 0, last = zero[2], next = -last / (2 * z);
   double power = d * d, sum = next * power;
   for (int n = 1; n < 14; ++n) {
-    const double coefficient = -((n + 1) * (n + 1) * next + z * last + before) /
-                               (z * (n + 2) * (n + 1));
+    const double coefficient =
+        -((n + 1) * (n + 1) * next + z * last + before) / (z * (n + 2) * (n + 1));
     before = last;
     last = next;
     next = coefficient;

@@ -62,12 +62,12 @@ void expect_same(const char* name, std::complex<R> x, cplx<R> text,
 
 template <class R>
 void check_functions() {
-#define CHECK_FUNCTION(name)                                                       \
-  for (const R re : parts<R>()) {                                                  \
-    for (const R im : parts<R>()) {                                                \
-      const std::complex<R> x(re, im);                                             \
-      expect_same(#name, x, f_##name(cplx<R>(re, im)), std::name(x));              \
-    }                                                                              \
+#define CHECK_FUNCTION(name)                                          \
+  for (const R re : parts<R>()) {                                     \
+    for (const R im : parts<R>()) {                                   \
+      const std::complex<R> x(re, im);                                \
+      expect_same(#name, x, f_##name(cplx<R>(re, im)), std::name(x)); \
+    }                                                                 \
   }
   CHECK_FUNCTION(exp)
   CHECK_FUNCTION(log)
@@ -97,8 +97,9 @@ void check_powers_and_quotients() {
   const R inf = std::numeric_limits<R>::infinity(),
           nan = std::numeric_limits<R>::quiet_NaN();
   const std::vector<std::complex<R>> numbers = {
-      {0, 0}, {1, 0}, {-6, 0}, {0, 2}, {1.5, -0.5}, {inf, 0}, {-inf, 0}, {0, inf},
-      {inf, nan}, {nan, inf}, {inf, inf}, {nan, 0}, {nan, nan}, {-0.0, 0}, {2.5, 1e30}};
+      {0, 0},     {1, 0},    {-6, 0},    {0, 2},     {1.5, -0.5},
+      {inf, 0},   {-inf, 0}, {0, inf},   {inf, nan}, {nan, inf},
+      {inf, inf}, {nan, 0},  {nan, nan}, {-0.0, 0},  {2.5, 1e30}};
   int fail = 0;
   for (const std::complex<R> x : numbers) {
     for (const std::complex<R> y : numbers) {

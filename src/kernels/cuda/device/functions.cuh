@@ -450,8 +450,7 @@ inline R size_beyond(cplx<R> z) {
 CPLX f_asinh(cplx<R> z) {
   if (!all_finite(z)) {
     const bool real = f_isnan(z.re) && z.im == 0;
-    return {copysign(size_beyond(z), z.re),
-            real ? z.im : f_atan2(z.im, f_abs(z.re))};
+    return {copysign(size_beyond(z), z.re), real ? z.im : f_atan2(z.im, f_abs(z.re))};
   }
   const cplx<R> a = f_sqrt(cplx<R>(1 + z.im, -z.re)), b = f_sqrt(cplx<R>(1 - z.im, z.re));
   return {f_asinh(a.re * b.im - b.re * a.im), f_atan2(z.im, (a * b).re)};
@@ -468,8 +467,8 @@ CPLX f_acos(cplx<R> z) {
 }
 CPLX f_acosh(cplx<R> z) {
   if (!all_finite(z)) {
-    const R angle = z.re == 0 && !has_infinity(z) ? R(1.57079632679489661923)
-                                                  : f_atan2(z.im, z.re);
+    const R angle =
+        z.re == 0 && !has_infinity(z) ? R(1.57079632679489661923) : f_atan2(z.im, z.re);
     return {size_beyond(z), angle};
   }
   const cplx<R> a = f_sqrt(cplx<R>(z.re - 1, z.im)), b = f_sqrt(cplx<R>(z.re + 1, z.im));
@@ -497,7 +496,8 @@ CPLX f_atanh(cplx<R> z) {
   return {copysign(x == 0 ? x : re, z.re), im};
 }
 CPLX f_atan(cplx<R> z) { return over_i(f_atanh(times_i(z))); }
-/// As C99 multiplies: a product with an infinite number is infinite unless the other is 0.
+/// As C99 multiplies: a product with an infinite number is infinite unless the other is
+/// 0.
 CPLX full_product(cplx<R> x, cplx<R> y) {
   const cplx<R> p = x * y;
   if (p.re == p.re || p.im == p.im || (!has_infinity(x) && !has_infinity(y))) return p;

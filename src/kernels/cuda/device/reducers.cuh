@@ -19,8 +19,8 @@ inline A combine(A a, A b) {
   if (a.n == 0) return b;
   const C n = a.n + b.n, d = b.mean - a.mean;
   // Between infinities of one sign lies no distance that is a number.
-  const C mean = isfinite(d) ? a.mean + d * (b.n / n)
-                             : a.mean * (a.n / n) + b.mean * (b.n / n);
+  const C mean =
+      isfinite(d) ? a.mean + d * (b.n / n) : a.mean * (a.n / n) + b.mean * (b.n / n);
   // Multiplied in an order that overflows with the sum alone.
   return {mean, a.m2 + b.m2 + d * (a.n * b.n / n) * d, n};
 }
