@@ -467,6 +467,50 @@ def test_nest_opens_what_tensorflow_opens():
         nest.assert_same_structure(one(1, 2), collections.namedtuple("P", "a b")(1, 2))
 
 
+class NoPairs(dict):
+    def __init__(self):
+        super().__init__()
+
+
+class ListsByKey(collections.defaultdict):
+    def __init__(self):
+        super().__init__(list)
+
+
+class OnlyPairs(dict):
+    def __init__(self, pairs):
+        super().__init__(pairs)
+
+
+def _filled(mapping):
+    mapping["b"], mapping["a"] = 2, 5
+    return mapping
+
+
+@pytest.mark.parametrize(
+    "value",
+    [collections.Counter(b=2, a=5), _filled(NoPairs()), _filled(ListsByKey()), OnlyPairs([("b", 2), ("a", 5)]),
+     collections.UserDict(b=2, a=5), _filled(collections.defaultdict(int))], ids=lambda value: type(value).__name__
+)  # fmt: skip
+def test_mappings_are_rebuilt_key_by_key(value):
+    """A Counter counted the pairs that it was made of again, and others take no pairs."""
+
+    def check(made, a, b):
+        assert type(made) is type(value) and list(made) == list(value)
+        assert [int(made[key]) for key in "ab"] == [a, b]
+        assert getattr(made, "default_factory", None) is getattr(value, "default_factory", None)
+
+    check(tf.nest.map_structure(lambda x: x * 2, value), 10, 4)
+    assert tf.function(lambda c: c["a"])(value) == 5
+    check(tf.function(lambda c: c)(value), 5, 2)
+    check(tf.function(lambda c: tf.nest.map_structure(lambda x: x * 2, c))(value), 10, 4)
+    check(next(iter(tf.data.Dataset.from_tensors(value).map(lambda c: c))), 5, 2)
+    state = tf.nest.map_structure(tf.constant, value)
+    turn = lambda i, c: (i + 1, tf.nest.map_structure(lambda x: x + 1, c))  # noqa: E731
+    check(tf.while_loop(lambda i, c: i < 3, turn, (0, state))[1], 8, 5)
+    check(tf.cond(tf.constant(True), lambda: state, lambda: state), 5, 2)
+
+
 def test_states_with_none_ragged_and_sparse_parts():
     """reduce() took the number of leaves for that of components; a StopIteration ended loops early."""
     nest = {"b": "dense", "a": ("none", "ragged", "sparse")}

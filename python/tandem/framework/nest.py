@@ -33,11 +33,30 @@ def like_mapping(value, parts):
     """A mapping of the kind and order of `value` with the values of a dict."""
     if type(value) is dict:
         return {key: parts[key] for key in value}
-    pairs = [(key, parts[key]) for key in value]
-    if isinstance(value, collections.defaultdict):
-        return type(value)(value.default_factory, pairs)
+    if isinstance(value, collections.abc.MutableMapping):
+        return _like_mutable(value, parts)
+    return _of_pairs(value, parts)
+
+
+def _like_mutable(value, parts):
+    """Key by key, as TensorFlow fills it: pairs mean something else to a Counter."""
+    if type(value) is collections.defaultdict:
+        made = collections.defaultdict(value.default_factory)
+    else:
+        try:
+            made = type(value)()
+        except TypeError:
+            return _of_pairs(value, parts)
+        if isinstance(value, collections.defaultdict) and made.default_factory is None:
+            made.default_factory = value.default_factory
+    for key in value:
+        made[key] = parts[key]
+    return made
+
+
+def _of_pairs(value, parts):
     try:
-        return type(value)(pairs)
+        return type(value)([(key, parts[key]) for key in value])
     except TypeError as error:
         raise TypeError(
             f"Error creating an object of type {type(value)} like {value}. Note that it must accept a single "
