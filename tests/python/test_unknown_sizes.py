@@ -69,6 +69,11 @@ ANY_RANK = {
     "np.tile": (lambda x: tf.experimental.numpy.tile(x, [2, 1, 3]), [floats(2, 3)]),
     "np.tile with less": (lambda x: tf.experimental.numpy.tile(x, [2]), [floats(2, 3)]),
     "np.tile by numbers": (tf.experimental.numpy.tile, [floats(2, 3), np.int64([2, 1, 2])]),
+    "rot90": (tf.image.rot90, [floats(2, 3, 4)]),
+    "rot90 of a batch": (lambda x: tf.image.rot90(x, 3), [floats(2, 3, 4, 1)]),
+    "transpose": (tf.image.transpose, [floats(2, 3, 4)]),
+    "transpose of none": (tf.image.transpose, [floats(2, 0, 4, 1)]),
+    "pad_to_bounding_box": (lambda x: tf.image.pad_to_bounding_box(x, 1, 2, 9, 9), [BYTES]),
     "np.ndim": (tf.experimental.numpy.ndim, [floats(2, 5)]),
     "mdct": (lambda x: tf.signal.mdct(x, 8), [floats(33)]),
 }  # fmt: skip
@@ -129,7 +134,25 @@ REFUSED = {
     "assert_rank_at_least": (lambda x: tf.debugging.assert_rank_at_least(x, 3), [floats(2, 2)]),
     "assert_rank_in": (lambda x: tf.debugging.assert_rank_in(x, [1, 3]), [floats(2, 2)]),
     "scalar_mul": (lambda x: tf.math.scalar_mul(x, tf.ones([2])), [floats(2)]),
+    "crop_to_bounding_box below": (lambda x: tf.image.crop_to_bounding_box(x, 1, 2, -2, 3), [BYTES]),
+    "crop_to_bounding_box beyond": (lambda x: tf.image.crop_to_bounding_box(x, 1, 2, 6, 3), [BYTES]),
+    "pad_to_bounding_box": (lambda x: tf.image.pad_to_bounding_box(x, 1, 2, 6, 20), [BYTES]),
+    "resize_with_crop_or_pad of nothing": (lambda x: tf.image.resize_with_crop_or_pad(x, 1, 3), [floats(1, 0, 1, 1)]),
+    "resize_with_pad": (lambda x: tf.image.resize_with_pad(x, 3, 0), [floats(2, 2, 3)]),
+    "central_crop": (lambda x: tf.image.central_crop(x, 0.5), [floats(2, 3)]),
+    "rot90": (tf.image.rot90, [floats(2, 3)]),
+    "transpose": (tf.image.transpose, [floats(2, 3)]),
+    "flip_up_down": (tf.image.flip_up_down, [floats(2, 3)]),
+    "random_flip_left_right": (tf.image.random_flip_left_right, [floats(3, 0)]),
+    "foldl": (lambda x, y: tf.foldl(lambda a, b: a, [x, y], tf.zeros([2])), [floats(0, 2), floats(3, 2)]),
+    "dct 1 of one": (lambda x: tf.signal.dct(x, type=1), [floats(1)]),
+    "mfccs of none": (tf.signal.mfccs_from_log_mel_spectrograms, [floats(2, 0)]),
+    "insert": (lambda x: dense_table().insert(x, x), [np.int64([1, -1])]),
 }
+
+
+def dense_table():
+    return tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, 0, empty_key=-1, deleted_key=-2)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -137,6 +160,48 @@ def test_what_is_refused_is_refused_later(name):
     function, values = REFUSED[name]
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
         tf.function(function, open_specs(values, False), autograph=False)(*values)
+
+
+@pytest.mark.parametrize(
+    "function, right, wrong",
+    [
+        (tf.image.crop_to_bounding_box, [1, 2, 3, 5], [[-1, 2, 3, 5], [1, 2, 0, 5], [1, 2, 6, 5], [1, 2**31 - 1, 3, 5]]),
+        (tf.image.pad_to_bounding_box, [1, 2, 9, 9], [[-1, 2, 9, 9], [1, 2, 6, 9], [1, 2, -(2**31), 9], [1, 2, 9, -(2**31)]]),
+        (tf.image.resize_with_crop_or_pad, [4, 9], [[0, 9], [4, -1]]),
+        (tf.image.resize_with_pad, [4, 9], [[0, 9], [4, -1]]),
+        (tf.image.central_crop, [0.5], [[0.0], [1.5], [-1.0]]),
+        (tf.image.rot90, [3], []),
+        (tf.image.adjust_gamma, [2.0], [[-1.0]]),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)  # fmt: skip
+def test_boxes_that_are_known_later(function, right, wrong):
+    """They gave images of other sizes than were asked for, without a word."""
+    image = tf.constant(BYTES)
+    specs = [tf.TensorSpec([], tf.constant(v).dtype) for v in right]
+    one = tf.function(function, [tf.TensorSpec([None, None, 3], tf.uint8), *specs])
+    batch = tf.function(function, [tf.TensorSpec(None, tf.uint8), *specs])
+    wanted = function(image, *right)
+    assert_same(one(image, *right), wanted)
+    assert_same(batch(image[None], *right), wanted[None])
+    assert_same(function(image, *map(tf.constant, right)), wanted)
+    for values in wrong:
+        with pytest.raises(ValueError):
+            function(image, *values)
+        for call in (lambda: one(image, *values), lambda: batch(image[None], *values),
+                     lambda: function(image, *map(tf.constant, values))):  # fmt: skip
+            with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+                call()
+
+
+def test_known_sizes_of_boxes_stay_known():
+    @tf.function(input_signature=[tf.TensorSpec([None, None, 3]), tf.TensorSpec([], tf.int32)])
+    def sizes(image, at):
+        shapes.extend([tf.image.crop_to_bounding_box(image, at, at, 4, 5).shape, tf.image.pad_to_bounding_box(image, at, at, 9, 8).shape])
+
+    shapes = []
+    sizes(floats(6, 7, 3), 1)
+    assert shapes == [[4, 5, 3], [9, 8, 3]]
 
 
 def test_a_rank_that_fits():

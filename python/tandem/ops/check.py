@@ -169,6 +169,20 @@ def Assert(condition, data, summarize=None, name=None):
         raise InvalidArgumentError(None, None, f"Expected '{condition}' to be true. Summarized data: {shown}")
 
 
+def is_tensor(value):
+    """Whether a size or an option is a tensor or a variable, which may be known only when the function runs. NumPy's
+    numbers, which have dtypes too, are known."""
+    return isinstance(value, (_core.Tensor, _core.VariableBase))
+
+
+def require(condition, message):
+    """Raises the message unless a condition holds: ValueError of what Python knows, of tensors what Assert raises."""
+    if is_tensor(condition):
+        Assert(condition, [message])
+    elif not condition:
+        raise ValueError(message)
+
+
 def _assert_later(condition, data, summarize):
     """Checked when the traced function runs."""
     count = 3 if summarize is None else summarize

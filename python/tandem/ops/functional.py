@@ -6,6 +6,7 @@ from tandem.extension import batches
 from tandem.framework import composites, nest
 from tandem.framework.graph import FuncGraph
 from tandem.framework.spec import TensorSpec
+from tandem.ops import check
 from tandem.ops.control_flow import as_tensor, plain_form, require_form, while_loop
 from tandem.ops.tensor_array import TensorArray
 
@@ -27,6 +28,11 @@ class _Rows:
         if len(known) > 1:
             raise ValueError(f"tf.{what}: elems differ in their first dimension: {sorted(known)}.")
         self.static_count = known.pop() if known else None
+        open_ones = [t for t in self._flat if t.shape.rank is None or t.shape[0] is None]
+        if len(self._flat) > 1:
+            for tensor in open_ones:
+                message = f"tf.{what}: elems differ in their first dimension."
+                check.assert_equal(execute("Shape", tensor)[0], self.count, message=message)
         self._form = composites.number(batches.rows(self._elems), [])
         self._arrays = [TensorArray(t.dtype, 0, clear_after_read=False).unstack(t) for t in self._flat]
 

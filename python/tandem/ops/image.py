@@ -2,9 +2,12 @@
 
 import math
 
+from tandem import _core
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
-from tandem.framework.dtypes import float32, int32, uint8
-from tandem.ops.check import assert_equal, size_of, with_rank
+from tandem.framework.dtypes import float32, int32, int64, uint8
+from tandem.ops import check
+from tandem.ops.check import assert_equal, is_tensor, outer_sizes, require, size_of, with_rank, with_sizes
+from tandem.ops.control_flow import is_symbolic, switch_case
 from tandem.ops.math import saturate_cast
 from tandem.ops.sizes import as_int32
 
@@ -26,7 +29,9 @@ def _image(image, ranks=(3, 4), name="image"):
     """The image as a tensor of three or four dimensions."""
     image = convert_to_tensor(image)
     rank = image.shape.rank
-    if rank is not None and rank not in ranks:
+    if rank is None:
+        check.assert_rank_in(image, ranks)
+    elif rank not in ranks:
         wanted = " or ".join(map(str, ranks))
         raise ValueError(f"'{name}' (shape {image.shape}) must have either {wanted} dimensions.")
     return image
@@ -34,7 +39,9 @@ def _image(image, ranks=(3, 4), name="image"):
 
 def _at_least_3d(image):
     image = convert_to_tensor(image)
-    if image.shape.rank is not None and image.shape.rank < 3:
+    if image.shape.rank is None:
+        check.assert_rank_at_least(image, 3)
+    elif image.shape.rank < 3:
         raise ValueError(f"'image' (shape {image.shape}) must be at least three-dimensional.")
     return image
 
@@ -43,7 +50,12 @@ def _as_batch(image):
     """The image with a dimension of batches, and how to take that away again."""
     if image.shape.rank == 3:
         return execute("ExpandDims", image, axis=0), lambda x: execute("Squeeze", x, axis=0)
-    return image, lambda x: x
+    if image.shape.rank == 4:
+        return image, lambda x: x
+    outer = outer_sizes(image, 3)  # of a rank that is known when the function runs
+    count = execute("Prod", outer, axis=[0])
+    batch = with_sizes(image, [count], [size_of(image, axis) for axis in (-3, -2, -1)])
+    return batch, lambda x: with_sizes(x, outer, [size_of(x, axis) for axis in (1, 2, 3)])
 
 
 def _sizes(image):
@@ -116,8 +128,7 @@ def adjust_contrast(images, contrast_factor):
 
 def adjust_gamma(image, gamma=1, gain=1):
     """gain · value^gamma."""
-    if not hasattr(gamma, "dtype") and gamma < 0:
-        raise ValueError("Gamma should be a non-negative real number.")
+    require(gamma >= 0, "Gamma should be a non-negative real number.")
     image = convert_to_tensor(image)
     if image.dtype.name in ("float16", "float32"):
         return gain * image**gamma
@@ -135,7 +146,7 @@ def _by_hsv(image, change):
 
 def adjust_hue(image, delta, name=None):
     """Turns the hue; delta in [-1, 1]."""
-    if not hasattr(delta, "dtype") and not -1 <= delta <= 1:
+    if not is_symbolic(delta) and not -1 <= delta <= 1:  # nor does TensorFlow check it in a graph
         raise ValueError("delta must be in the interval [-1, 1]")
 
     turn = lambda x: execute("AdjustHue", x, _cast(convert_to_tensor(delta), float32))  # noqa: E731
@@ -184,7 +195,7 @@ def _at_least_1(images):
 
 def _require_channels(images, count, what):
     channels, words = size_of(images, -1), f"Last dimension of {what} size {count}, got shape {images.shape}."
-    if hasattr(channels, "dtype"):
+    if is_tensor(channels):
         assert_equal(channels, count, message=words)
     elif channels != count:
         raise ValueError(words)
@@ -267,44 +278,51 @@ def flip_up_down(image):
 def transpose(image, name=None):
     """Rows become columns."""
     image = _image(image)
-    return execute("Transpose", image, perm=[1, 0, 2] if image.shape.rank == 3 else [0, 2, 1, 3])
+    batch, back = _as_batch(image)
+    return back(execute("Transpose", batch, perm=[0, 2, 1, 3]))
 
 
 def rot90(image, k=1, name=None):
     """Turned by k quarters against the clock."""
     image = _image(image)
-    k = int(k) % 4
-    if k == 0:
-        return image
-    if k == 2:
-        return execute("ReverseV2", image, axis=[-3, -2])
-    return execute("ReverseV2", transpose(image), axis=[-3]) if k == 1 else flip_left_right(transpose(image))
+    turns = [
+        lambda: image,
+        lambda: execute("ReverseV2", transpose(image), axis=[-3]),
+        lambda: execute("ReverseV2", image, axis=[-3, -2]),
+        lambda: flip_left_right(transpose(image)),
+    ]
+    if is_symbolic(k):
+        return switch_case(execute("FloorMod", as_int32(k, "k"), 4), turns)
+    return turns[int(k) % 4]()
 
 
-def _non_negative(value, what):
-    if not hasattr(value, "dtype") and value < 0:
-        raise ValueError(f"{what} must be >= 0")
+def _number(value, what):
+    """A size or an offset: a Python number, or a tensor of int32."""
+    return as_int32(value, what) if is_tensor(value) else value
+
+
+def _box(offset_height, offset_width, target_height, target_width):
+    """What says where a box lies, without negative offsets."""
+    names = ("offset_height", "offset_width", "target_height", "target_width")
+    box = [_number(value, name) for value, name in zip((offset_height, offset_width, target_height, target_width), names)]
+    for offset, name in zip(box[:2], names):
+        require(offset >= 0, f"{name} must be >= 0.")
+    return box
 
 
 def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
     """A box of the image."""
     image = _image(image)
     height, width = _sizes(image)
-    _non_negative(offset_height, "offset_height")
-    _non_negative(offset_width, "offset_width")
-    for target, offset, size, what in (
-        (target_height, offset_height, height, "height"),
-        (target_width, offset_width, width, "width"),
-    ):
-        if any(hasattr(v, "dtype") for v in (target, offset, size)):
-            continue
-        if target <= 0:
-            raise ValueError(f"target_{what} must be > 0.")
-        if size < target + offset:
-            raise ValueError(f"{what} must be >= target + offset.")
-    rows = slice(offset_height, offset_height + target_height)
-    columns = slice(offset_width, offset_width + target_width)
-    return image[..., rows, columns, :]
+    top, left, rows, columns = _box(offset_height, offset_width, target_height, target_width)
+    for target, offset, size, what in ((rows, top, height, "height"), (columns, left, width, "width")):
+        require(target > 0, f"target_{what} must be > 0.")
+        require(size - offset >= target, f"{what} must be >= target + offset.")
+    if image.shape.rank is None or not any(map(is_tensor, (top, left, rows, columns))):
+        return image[..., top : top + rows, left : left + columns, :]
+    batch = [0] * (image.shape.rank - 3)
+    sizes = [*[-1 for _ in batch], rows, columns, -1]  # known ones stay known
+    return execute("Slice", image, convert_sizes([*batch, top, left, 0]), convert_sizes(sizes))
 
 
 def pad_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
@@ -312,58 +330,70 @@ def pad_to_bounding_box(image, offset_height, offset_width, target_height, targe
     image = _image(image)
     batch, back = _as_batch(image)
     height, width = _sizes(image)
-    _non_negative(offset_height, "offset_height")
-    _non_negative(offset_width, "offset_width")
-    after_h, after_w = target_height - offset_height - height, target_width - offset_width - width
-    for after, what in ((after_h, "height"), (after_w, "width")):
-        if not hasattr(after, "dtype") and after < 0:
-            raise ValueError(f"{what} must be <= target - offset")
-    paddings = convert_sizes([[0, 0], [offset_height, after_h], [offset_width, after_w], [0, 0]])
-    return back(execute("Pad", batch, paddings))
+    top, left, rows, columns = _box(offset_height, offset_width, target_height, target_width)
+    after = []
+    for target, offset, size, what in ((rows, top, height, "height"), (columns, left, width, "width")):
+        if any(map(is_tensor, (target, offset, size))):
+            target, offset, size = (execute("Cast", v, dtype=int64) for v in (target, offset, size))
+        rest = target - offset - size
+        require(rest >= 0, f"{what} must be <= target - offset")
+        after.append(_number(rest, f"target - offset of the {what}"))
+    padded = execute("Pad", batch, convert_sizes([[0, 0], [top, after[0]], [left, after[1]], [0, 0]]))
+    if padded._symbolic:
+        known = [None if is_tensor(size) else size for size in (rows, columns)]
+        padded.set_shape([batch.shape[0], *known, batch.shape[3]])
+    return back(padded)
 
 
 def central_crop(image, central_fraction):
     """The middle part of an image."""
     image = _image(image)
-    if not hasattr(central_fraction, "dtype"):
-        if central_fraction <= 0.0 or central_fraction > 1.0:
-            raise ValueError("central_fraction must be within (0, 1]")
-        if central_fraction == 1.0:
-            return image
-    height, width = _sizes(image)
-    fraction = float(central_fraction)
+    given = convert_to_tensor(central_fraction)
+    fraction = _core.static_value(given) if is_tensor(central_fraction) else central_fraction
+    if fraction is None:
+        fraction = _float64(given)
+        inside = execute("LogicalAnd", fraction > 0.0, fraction <= 1.0)
+        check.Assert(inside, ["central_fraction must be within (0, 1]"])
+    elif not 0.0 < fraction <= 1.0:
+        raise ValueError("central_fraction must be within (0, 1]")
+    elif fraction == 1.0:
+        return image
+    else:
+        fraction = float(fraction)
 
     def part(size):
-        if hasattr(size, "dtype"):
-            wide = execute("Cast", size, dtype="float64")
+        if is_tensor(size) or is_tensor(fraction):
+            wide = _float64(size)
             start = execute("Cast", (wide - wide * fraction) / 2.0, dtype=int32)
-            return start, size - start * 2
-        start = int((size - size * fraction) / 2)
+        else:
+            start = int((size - size * fraction) / 2)
         return start, size - start * 2
 
-    (top, rows), (left, columns) = part(height), part(width)
+    (top, rows), (left, columns) = map(part, _sizes(image))
     return image[..., top : top + rows, left : left + columns, :]
 
 
 def resize_with_crop_or_pad(image, target_height, target_width):
     """The middle of the image, cut or with a border of zeros."""
     image = _image(image)
-    for target, what in ((target_height, "height"), (target_width, "width")):
-        if not hasattr(target, "dtype") and target <= 0:
-            raise ValueError(f"target_{what} must be > 0.")
-    height, width = _sizes(image)
-    larger = (lambda a, b: execute("Maximum", a, b)) if _tensors(height, width, target_height) else max
-    smaller = (lambda a, b: execute("Minimum", a, b)) if _tensors(height, width, target_height) else min
-    cut_h, cut_w = height - target_height, width - target_width
-    top, left = larger(cut_h // 2, 0), larger(cut_w // 2, 0)
-    rows, columns = smaller(height, target_height), smaller(width, target_width)
+    wanted = _number(target_height, "target_height"), _number(target_width, "target_width")
+    cuts, borders = [], []
+    for target, size, what in zip(wanted, _sizes(image), ("height", "width")):
+        require(target > 0, f"target_{what} must be > 0.")
+        larger, smaller = (_largest, _smallest) if is_tensor(target) or is_tensor(size) else (max, min)
+        cuts.append((larger((size - target) // 2, 0), smaller(size, target)))
+        borders.append(larger(-(size - target) // 2, 0))
+    (top, rows), (left, columns) = cuts
     cropped = crop_to_bounding_box(image, top, left, rows, columns)
-    above, before = larger(-cut_h // 2, 0), larger(-cut_w // 2, 0)
-    return pad_to_bounding_box(cropped, above, before, target_height, target_width)
+    return pad_to_bounding_box(cropped, *borders, *wanted)
 
 
-def _tensors(*values):
-    return any(hasattr(v, "dtype") for v in values)
+def _largest(a, b):
+    return execute("Maximum", a, b)
+
+
+def _smallest(a, b):
+    return execute("Minimum", a, b)
 
 
 # ---- Resizing
@@ -416,21 +446,22 @@ def _resize(batch, size, method, antialias):
 
 def resize_with_pad(image, target_height, target_width, method="bilinear", antialias=False):
     """The image as large as fits, its ratio kept, in the middle of zeros."""
-    target_height, target_width = (as_int32(n) if hasattr(n, "dtype") else n for n in (target_height, target_width))
+    target_height, target_width = _number(target_height, "target_height"), _number(target_width, "target_width")
     image = _image(image)
     batch, back = _as_batch(image)
     height, width = _sizes(image)
-    if _tensors(height, width, target_height, target_width):
+    require(target_height > 0, "target_height must be > 0.")
+    require(target_width > 0, "target_width must be > 0.")
+    if any(map(is_tensor, (height, width, target_height, target_width))):
         ratio = execute("Maximum", _float64(width) / _float64(target_width), _float64(height) / _float64(target_height))
+        ratio = execute("SelectV2", execute("Equal", ratio, 0.0), execute("OnesLike", ratio), ratio)  # of an image of nothing
         floor = lambda x: execute("Cast", execute("Floor", x), dtype=int32)  # noqa: E731
         rows, columns = floor(_float64(height) / ratio), floor(_float64(width) / ratio)
         above = execute("Maximum", 0, floor((_float64(target_height) - _float64(height) / ratio) / 2.0))
         before = execute("Maximum", 0, floor((_float64(target_width) - _float64(width) / ratio) / 2.0))
         resized = _resize(batch, execute("Pack", [rows, columns], axis=0), str(method).lower(), antialias)
         return back(pad_to_bounding_box(resized, above, before, target_height, target_width))
-    if target_height <= 0 or target_width <= 0:
-        raise ValueError(f"target_height and target_width must be > 0, got {target_height} and {target_width}.")
-    ratio = max(width / target_width, height / target_height) or 1.0  # of an image of nothing
+    ratio = max(width / target_width, height / target_height) or 1.0
     rows, columns = math.floor(height / ratio), math.floor(width / ratio)
     above = max(0, math.floor((target_height - height / ratio) / 2))
     before = max(0, math.floor((target_width - width / ratio) / 2))

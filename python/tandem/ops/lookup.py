@@ -6,6 +6,7 @@ from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import int32, int64, string
 from tandem.framework.trackable import AutoTrackable
+from tandem.ops.check import Assert
 
 
 class TextFileIndex:
@@ -279,9 +280,8 @@ class DenseHashTable(MutableHashTable):
         self._special = {convert_to_tensor(k, self._key_dtype).numpy() for k in (empty_key, deleted_key)}
 
     def insert(self, keys, values, name=None):
-        from tandem.framework.errors import InvalidArgumentError
-
         given = convert_to_tensor(keys, None, self._key_dtype)
-        if not given._symbolic and self._special & set(given.numpy().reshape(-1).tolist()):
-            raise InvalidArgumentError(None, None, "Using the empty_key or the deleted_key as a table key is not allowed")
+        for special in self._special:
+            allowed = execute("All", execute("NotEqual", given, convert_to_tensor(special, self._key_dtype)))
+            Assert(allowed, ["Using the empty_key or the deleted_key as a table key is not allowed"])
         super().insert(keys, values)

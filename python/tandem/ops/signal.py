@@ -7,7 +7,7 @@ import numpy as np
 
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
-from tandem.ops.check import axis_of, outer_sizes, size_of, with_rank, with_sizes
+from tandem.ops.check import axis_of, is_tensor, outer_sizes, require, size_of, with_rank, with_sizes
 from tandem.ops.math import matmul
 from tandem.ops.sizes import as_int32, made_on_host, of_pieces, places_of
 
@@ -132,7 +132,7 @@ def _shifted(x, axes, by):
     x = convert_to_tensor(x)
     axes = _axes(x, axes)
     shifts = [by(size_of(x, a)) for a in axes]
-    if not any(hasattr(s, "dtype") for s in shifts):
+    if not any(map(is_tensor, shifts)):
         return execute("Roll", x, shift=shifts, axis=axes)
     for axis, shift in zip(axes, shifts):
         before = (slice(None),) * axis
@@ -219,7 +219,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         raise ValueError(f"Can't convert an out-of-range integer to Tensor: frame_length {length}, frame_step {step}.")
     if length < 0 or step < 1:
         raise ValueError(f"frame_length must not be negative and frame_step be positive, got {length} and {step}.")
-    if hasattr(size, "dtype"):
+    if is_tensor(size):
         return _frame_of_any(signal, size, length, step, pad_value if pad_end else None, axis)
     if pad_end:
         count = -(-size // step)
@@ -251,7 +251,7 @@ def overlap_and_add(signal, frame_step, name=None):
     if step < 1:
         raise ValueError(f"frame_step must be positive, got {step}.")
     frames, length = size_of(signal, -2), size_of(signal, -1)
-    if any(hasattr(v, "dtype") for v in (frames, length)):
+    if any(map(is_tensor, (frames, length))):
         step = as_int32(step, "frame_step")
     total = step * (frames - 1) + length
     places = execute("Reshape", of_pieces(frames, step, length), [-1])
@@ -326,10 +326,10 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
     if n is not None:
         x = _fit_last(x, int(n))
     size = size_of(x, -1)
-    if not hasattr(size, "dtype") and size == 0:
+    if not is_tensor(size) and size == 0:
         return execute("Identity", x)
-    if type == 1 and not hasattr(size, "dtype") and size == 1:
-        raise ValueError("Type-I DCT requires dimension greater than one.")
+    if type == 1:
+        require(size != 1, "Type-I DCT requires dimension greater than one.")
     if type == 1 and norm == "ortho":
         raise ValueError("Type-I DCT does not support normalization")
     if type not in (1, 2, 3, 4):
@@ -339,7 +339,7 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
 
 def _cosines(size, type, ortho):
     """The matrix of a transform, made by NumPy or, of a size that is known when the function runs, by ops."""
-    if hasattr(size, "dtype"):
+    if is_tensor(size):
         size = execute("Cast", size, dtype="float64")
         places = execute("Range", *(convert_to_tensor(v, "float64") for v in (0.0, size, 1.0)))
         cos, root = (functools.partial(execute, op) for op in ("Cos", "Sqrt"))
@@ -366,7 +366,7 @@ def idct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
 
 def _last_product(x, matrix):
     size = size_of(x, -1)
-    matrix = execute("Cast", matrix, dtype=x.dtype) if hasattr(size, "dtype") else convert_to_tensor(matrix, x.dtype)
+    matrix = execute("Cast", matrix, dtype=x.dtype) if is_tensor(size) else convert_to_tensor(matrix, x.dtype)
     return with_sizes(matmul(with_sizes(x, [-1], [size]), matrix), outer_sizes(x, 1), [size])
 
 
@@ -382,7 +382,7 @@ def _fit_last(x, n):
     """Cut or filled with zeros to a length."""
     x = x[..., :n]
     there = size_of(x, -1)
-    if not hasattr(there, "dtype") and x.shape.rank is not None:
+    if not is_tensor(there) and x.shape.rank is not None:
         return execute("Pad", x, [[0, 0]] * (x.shape.rank - 1) + [[0, n - there]]) if n > there else x
     flat = execute("Pad", with_sizes(x, [-1], [there]), convert_sizes([[0, 0], [0, n - there]]))
     return with_sizes(flat, outer_sizes(x, 1), [n])
@@ -465,8 +465,7 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
     """Mel-frequency cepstral coefficients."""
     x = with_rank(log_mel_spectrograms, 1)
     size = size_of(x, -1)
-    if hasattr(size, "dtype"):
+    require(size != 0, f"num_mel_bins must be positive. Got: {x}")
+    if is_tensor(size):
         return dct(x, type=2) * execute("Rsqrt", execute("Cast", size, dtype=x.dtype) * 2.0)
-    if size == 0:
-        raise ValueError(f"num_mel_bins must be positive. Got: {x}")
     return dct(x, type=2) * (1.0 / math.sqrt(size * 2.0))
