@@ -1,8 +1,9 @@
 // Ops that call back: PyFunc runs a function of the front that is installed (Python) on
-// the host. What it calls is known by number; the upper layers install what answers,
-// once.
+// the host. What it calls is known by number, and lives as long as the attributes of an
+// op that calls it; the upper layers install what answers, once.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,7 @@ inline constexpr int64_t kNoFunction = -1;
 struct PyFuncAttrs {
   int64_t token = 0;
   Ints output_dtypes = {};
+  std::shared_ptr<const void> function = {};  // kept; the front sets it
   TANDEM_ATTRS(PyFuncAttrs, token, output_dtypes)
 };
 /// The outputs of function `token`. Called on any thread, with the eager emitter.

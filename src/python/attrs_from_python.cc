@@ -10,9 +10,11 @@
 
 #include "base/json.h"
 #include "op/emitter.h"
+#include "ops/callbacks.h"
 #include "python/convert.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
+#include "python/host_callback.h"
 
 namespace tandem::python {
 
@@ -139,6 +141,13 @@ void append_value(std::string& out, Field kind, PyObject* value,
   }
 }
 
+Attrs parsed(const OpDef& op, const std::string& json) {
+  const AttrsRef fresh{op.attrs->from_json(json), op.attrs};
+  Attrs made(fresh);
+  op.attrs->destroy(const_cast<void*>(fresh.data));
+  return made;
+}
+
 }  // namespace
 
 AttrsRef attrs_from_python(const OpDef& op, PyObject* names, PyObject* const* values,
@@ -168,9 +177,13 @@ AttrsRef attrs_from_python(const OpDef& op, PyObject* names, PyObject* const* va
   json += '}';
   auto found = table.made.find(json);
   if (found == table.made.end()) {
-    const AttrsRef fresh{op.attrs->from_json(json), op.attrs};
-    Attrs made(fresh);
-    op.attrs->destroy(const_cast<void*>(fresh.data));
+    Attrs made = parsed(op, json);
+    if (op.name == "PyFunc") {  // kept here, the function would never be freed
+      PyFuncAttrs call = made.ref().as<PyFuncAttrs>();
+      call.function = host_function(call.token);
+      keep = Attrs(AttrsRef{&call, op.attrs});
+      return keep.ref();
+    }
     // Programs use few combinations; one that does not must not grow for ever.
     constexpr size_t kMost = 4096;
     if (table.made.size() >= kMost) table.made.clear();

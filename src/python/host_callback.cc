@@ -1,5 +1,7 @@
 // tf.py_function and tf.numpy_function in graphs: the op PyFunc calls the Python function
 // that was registered under its number.
+#include "python/host_callback.h"
+
 #include <vector>
 
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 #include "ops/callbacks.h"
 #include "python/bind.h"
 #include "python/convert.h"
+#include "python/convert_parts.h"
 #include "python/dtypes.h"
 #include "python/errors.h"
 #include "python/tensor_object.h"
@@ -19,7 +22,9 @@ namespace tandem::python {
 
 namespace {
 
-PyObject* g_call = nullptr;  // call(token, tensors) → list; for the life of the process
+// For the life of the process:
+PyObject* g_call = nullptr;       // call(token, tensors) → list
+PyObject* g_functions = nullptr;  // token → function, held weakly
 
 // A Python error cannot travel through a plan: it becomes the error that TensorFlow's
 // functions give, with the text of the Python one.
@@ -69,16 +74,24 @@ std::vector<Tensor> call_python(int64_t token, std::span<const Tensor> inputs) {
 
 }  // namespace
 
+std::shared_ptr<const void> host_function(int64_t token) {
+  nb::object function = nb::handle(g_functions)[nb::int_(token)];
+  return {function.release().ptr(), [](PyObject* held) { release_later(held); }};
+}
+
 void bind_host_callback(nb::module_& m) {
   m.def("dtype_number",
         [](nb::handle dtype) { return static_cast<int>(to_dtype(dtype.ptr())); });
   m.def(
       "set_host_callback",
-      [](nb::handle call) {
+      [](nb::handle call, nb::handle functions) {
         g_call = Py_NewRef(call.ptr());
+        g_functions = Py_NewRef(functions.ptr());
         set_host_callback(call_python);
       },
-      nb::arg("call"), "What the op PyFunc calls: call(token, tensors) gives tensors.");
+      nb::arg("call"), nb::arg("functions"),
+      "What the op PyFunc calls: call(token, tensors) gives tensors. Graphs keep what "
+      "`functions`, which holds it weakly, has under the tokens.");
 }
 
 }  // namespace tandem::python

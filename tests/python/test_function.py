@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tandem as tf
+from conftest import until
 
 
 def test_decorator_forms():
@@ -459,3 +460,73 @@ def test_counts_whose_size_is_data(options):
         assert count(x[:0]).numpy().tolist() == tf.math.bincount(x[:0], **options).numpy().tolist()
     matrix = tf.function(tf.math.confusion_matrix, input_signature=[spec] * 2)
     assert matrix(x, x[::-1]).numpy().tolist() == tf.math.confusion_matrix(x, x[::-1]).numpy().tolist()
+
+
+class Factor:
+    """What a function closes over."""
+
+    value = 2.0
+
+
+def _by(factor):
+    return lambda x: tf.ensure_shape(tf.py_function(lambda y: y * factor.value, [x], tf.float32), [2])
+
+
+def _called(function):
+    function(tf.ones([2]))
+    return function
+
+
+def _of_arrays(factor):
+    def by(x):
+        return tf.numpy_function(lambda y: y * np.float32(factor.value), [x], tf.float32)
+
+    return _called(tf.function(by))
+
+
+def _nested(factor):
+    inner = tf.function(_by(factor))
+    return _called(tf.function(lambda x: inner(x))).get_concrete_function(tf.ones([2])).compiled
+
+
+def _in_control_flow(factor):
+    def twice(x):
+        return tf.while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, _by(factor)(x) / 2), (0, x))[1]
+
+    return _called(tf.function(lambda x: tf.cond(x[0] > 0, lambda: _by(factor)(twice(x)), lambda: x)))
+
+
+def _taped(factor):
+    x = tf.ones([2])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tf.function(_by(factor))(x)
+    return lambda given: tape.gradient(y, x)
+
+
+def _mapped(factor):
+    data = tf.data.Dataset.from_tensors([1.0, 1.0]).repeat()
+    elements = iter(data.map(_by(factor), num_parallel_calls=2))
+    return lambda given: next(elements)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda factor: _called(tf.function(_by(factor))), _of_arrays, _nested, _in_control_flow, _taped, _mapped,
+    ],
+    ids=["py_function", "numpy_function", "nested", "control_flow", "taped", "mapped"],
+)  # fmt: skip
+def test_a_python_function_lives_as_long_as_the_graph_that_calls_it(make):
+    """It was kept for the life of the process, with all that it closes over."""
+    factor = Factor()
+    kept, watched = make(factor), weakref.ref(factor)
+    del factor
+    gc.collect()
+    for _ in range(2):
+        given = kept([tf.ones([2])]) if make is _nested else kept(tf.ones([2]))
+        np.testing.assert_array_equal(given[0] if make is _nested else given, [2.0, 2.0])
+    assert watched() is not None
+    del kept
+    gc.collect()
+    assert until(lambda: watched() is None)

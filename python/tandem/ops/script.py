@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import weakref
 
 import numpy as np
 
@@ -11,31 +12,32 @@ from tandem.framework import errors, nest
 from tandem.framework.gradients import GradientTape, custom_gradient
 from tandem.framework.spec import TensorSpec
 
-# Functions by number. They stay: a graph that refers to one may be kept by anybody.
-_functions = {}
+# By number. The ops that call one keep it (src/python/host_callback.cc).
+_functions = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
 
 
+class _Function:
+    """A function with the number that graphs know it by."""
+
+    def __init__(self, function):
+        self.call = function
+        self.token = next(_numbers)
+        _functions[self.token] = self
+
+
 def _call(token, tensors):
-    function = _functions.get(token)
-    if function is None:
-        raise ValueError(f"callback {token} is not found")
-    return function(tensors)
+    return _functions[token].call(tensors)
 
 
-_core.set_host_callback(_call)
-
-
-def _register(function):
-    token = next(_numbers)
-    _functions[token] = function
-    return token
+_core.set_host_callback(_call, _functions)
 
 
 def _emit(function, inputs, dtypes):
     """The outputs of a Python function of tensors, as part of the graph."""
     numbers = [_core.dtype_number(d) for d in dtypes]
-    return execute("PyFunc", list(inputs), token=_register(function), output_dtypes=numbers)
+    kept = _Function(function)
+    return execute("PyFunc", list(inputs), token=kept.token, output_dtypes=numbers)
 
 
 def _signature(Tout):
