@@ -76,7 +76,7 @@ class TracedArrayStage final : public Stage {
   }
   StagePtr substitute(const Substitution& s) const override {
     std::vector<Tensor> arrays;
-    for (const Tensor& t : arrays_) arrays.push_back(t.impl()->symbolic ? s(t) : t);
+    for (const Tensor& t : arrays_) arrays.push_back(substituted(t, s));
     return make_array(std::move(arrays));
   }
 

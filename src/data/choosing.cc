@@ -65,19 +65,22 @@ struct RepeatState {
   Context context;
   int64_t left;  // negative: without end
   typename Kind::Source source = nullptr;
+  bool barren = false;  // the pass that began last has given nothing, errors aside
   bool next(typename Kind::Value& value) {
     for (;;) {
-      bool fresh = false;
       if (!source) {
-        if (left == 0) return false;
+        if (left == 0 || (barren && left < 0)) return false;
         left -= left > 0;
+        barren = true;
         source = Kind::open(*input, context);
-        fresh = true;
       }
-      if (source->next(value)) return true;
+      if (source->next(value)) {
+        barren = false;
+        return true;
+      }
       source.reset();
       // Nothing in it: repeating it without end, or often, would not come back.
-      if (fresh && (left < 0 || input->cardinality() == 0)) return false;
+      if (barren && (left < 0 || input->cardinality() == 0)) return false;
     }
   }
 };

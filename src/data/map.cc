@@ -139,7 +139,7 @@ class ScanStage final : public Stage {
   }
   StagePtr substitute(const Substitution& s) const override {
     Element state;
-    for (const Tensor& t : state_) state.push_back(s(t));
+    for (const Tensor& t : state_) state.push_back(substituted(t, s));
     return make_scan(input_->substitute(s), std::move(state), function_->substitute(s),
                      components());
   }

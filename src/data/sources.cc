@@ -44,7 +44,7 @@ class TensorsStage final : public Stage {
 
   StagePtr substitute(const Substitution& s) const override {
     Element element;
-    for (const Tensor& t : element_) element.push_back(t.impl()->symbolic ? s(t) : t);
+    for (const Tensor& t : element_) element.push_back(substituted(t, s));
     return std::make_shared<TensorsStage>(std::move(element));
   }
 

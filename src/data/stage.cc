@@ -43,6 +43,14 @@ Size Size::substitute(const Substitution& s) const {
   return ints[0];
 }
 
+Tensor substituted(const Tensor& tensor, const Substitution& s) {
+  if (tensor.impl()->symbolic) return s(tensor);
+  const auto* stage = variant_value<StagePtr>(tensor);
+  // Others stay what they are: a cache is one by its identity.
+  if (!stage || symbolic_tensors(**stage).empty()) return tensor;
+  return make_variant((*stage)->substitute(s));
+}
+
 std::vector<Tensor> symbolic_tensors(const Stage& stage) {
   std::vector<Tensor> found;
   std::set<const SymbolicValue*> seen;

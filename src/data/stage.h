@@ -121,6 +121,10 @@ class Stage : public std::enable_shared_from_this<Stage> {
   const std::vector<Component> components_;
 };
 
+/// A tensor of a description with values in place of symbolic tensors: its own, or those
+/// of the dataset that it is.
+Tensor substituted(const Tensor& tensor, const Substitution& s);
+
 /// Every symbolic tensor that the description holds, each once.
 std::vector<Tensor> symbolic_tensors(const Stage& stage);
 

@@ -563,3 +563,64 @@ def test_workers_end_with_the_iteration(pipeline, end):
     kept = end(pipeline(D.range(50)))
     assert until(lambda: not data_threads()), data_threads()
     del kept
+
+
+def test_buckets_that_differ_in_size_have_batches_of_any():
+    def spec(sizes, **options):
+        data = D.range(9).bucket_by_sequence_length(lambda x: 1, [2, 4], sizes, pad_to_bucket_boundary=True, **options)
+        assert data.element_spec.is_compatible_with(next(iter(data)))
+        return data.element_spec.shape
+
+    assert spec([2, 2, 2], drop_remainder=True) == [2]
+    assert spec([2, 3, 2], drop_remainder=True).as_list() == spec([2, 2, 2]).as_list() == [None]
+
+
+def test_windows_cannot_be_padded_in_buckets():
+    for boundary in (True, False):
+        with pytest.raises(TypeError, match="only supported for datasets that produce tensor"):
+            D.range(9).window(4).bucket_by_sequence_length(lambda *a: 1, [2], [1, 1], pad_to_bucket_boundary=boundary)
+
+
+def test_datasets_of_a_function_as_elements():
+    data = D.range(5).window(2).flat_map(lambda w: D.from_tensors(w).repeat(2)).interleave(lambda w: w)
+    assert sorted(int(x) for x in data) == sorted([*range(5)] * 2)
+    kept = D.range(3).cache()
+    data = D.range(2).flat_map(lambda i: D.from_tensors(kept).map(lambda d: d.map(lambda x: x + i))).flat_map(lambda d: d)
+    assert [int(x) for x in data] == [0, 1, 2, 1, 2, 3]
+
+
+@pytest.mark.parametrize("seed", [float("inf"), 1.5, "a", [1, 2]])
+def test_seeds_that_are_no_integers(seed):
+    for draw in (lambda: D.range(3).shuffle(2, seed=seed), lambda: D.random(seed), lambda: tf.random.uniform([], seed=seed)):
+        with pytest.raises(TypeError, match="seed must be one integer"):
+            draw()
+    assert len(list(D.range(3).shuffle(2, seed=np.int64(7)))) == 3
+
+
+def test_elements_without_components_beside_others():
+    """A StopIteration passed out of batch()."""
+    nothing = D.range(3).scan(None, lambda state, x: (state, state))
+    first, second = nothing.enumerate().batch(2)
+    assert first[0].numpy().tolist() == [0, 1] and second[0].numpy().tolist() == [2] and first[1] is None
+
+
+@pytest.mark.parametrize("make", [lambda: 5, lambda: (yield "no number")], ids=["no iterator", "a wrong element"])
+def test_a_source_that_only_fails_is_not_repeated_for_ever(make):
+    data = D.from_generator(make, output_signature=tf.TensorSpec([], tf.int64)).repeat()
+    assert list(data.take(60).ignore_errors()) == []
+    numbers = D.range(2).map(lambda x: tf.debugging.assert_less(x, tf.constant(1, tf.int64)) or x)
+    assert [int(x) for x in numbers.repeat().ignore_errors().take(3)] == [0, 0, 0]
+
+
+def test_sizes_that_no_element_comes_to_have():
+    """A function planned memory for them."""
+
+    @tf.function
+    def count(data):
+        found = 0
+        for _ in data:
+            found += 1
+        return found
+
+    assert int(count(D.range(6).padded_batch(2**32, drop_remainder=True))) == 0
+    assert int(count(D.from_tensor_slices(tf.zeros([0, 3])).padded_batch(2, padded_shapes=[2**62]))) == 0

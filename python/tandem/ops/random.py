@@ -1,5 +1,7 @@
 """tf.random: TensorFlow's signatures over the native generators."""
 
+import operator
+
 from tandem import _core
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int64
@@ -9,7 +11,10 @@ _f = _core.functions
 
 def seed_of(value):
     """What TensorFlow makes of a seed that is given."""
-    return int(value) % (2**31 - 1)
+    try:
+        return operator.index(value) % (2**31 - 1)
+    except TypeError:
+        raise TypeError(f"A seed must be one integer, got {value!r}.") from None
 
 
 def _seed(seed):

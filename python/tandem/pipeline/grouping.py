@@ -89,6 +89,8 @@ class Grouping:
         self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None, padding_values=None,
         pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False, name=None,
     ):  # fmt: skip
+        if not no_padding:
+            self._require_tensors("bucket_by_sequence_length")
         boundaries, sizes = list(bucket_boundaries), list(bucket_batch_sizes)
         if len(sizes) != len(boundaries) + 1:
             raise ValueError(
@@ -121,10 +123,14 @@ class Grouping:
             return grouped.padded_batch(batch_size, shapes_of(grouped), padding_values, drop_remainder=drop_remainder)
 
         if pad_to_bucket_boundary:
-            return self._bucketed_to_boundaries(bucket_of, boundaries, sizes, shapes_of, padding_values, drop_remainder)
+            return self._bucketed_to_boundaries(
+                bucket_of, boundaries, sizes, shapes_of, padded_shapes, padding_values, drop_remainder
+            )  # fmt: skip
         return self.group_by_window(bucket_of, batches, window_size_func=size_of)
 
-    def _bucketed_to_boundaries(self, bucket_of, boundaries, sizes, shapes_of, padding_values, drop_remainder):
+    def _bucketed_to_boundaries(
+        self, bucket_of, boundaries, sizes, shapes_of, padded_shapes, padding_values, drop_remainder
+    ):  # fmt: skip
         """Every bucket pads to its own size: one function per bucket, chosen when the window is there."""
 
         def batches(bucket, grouped):
@@ -139,7 +145,9 @@ class Grouping:
             )
             return grouped.padded_batch(sizes[bucket], shapes, padding_values, drop_remainder=drop_remainder)
 
-        template = self.padded_batch(1, None, padding_values, drop_remainder=drop_remainder)
+        # Buckets have batches of different sizes, and pad to sizes of their own.
+        one_size = drop_remainder and len(set(sizes)) == 1
+        template = self.padded_batch(sizes[0] if one_size else 1, padded_shapes, padding_values, drop_remainder=one_size)
         nested = DatasetSpec(self.element_spec)
 
         def reduce(key, window):

@@ -12,7 +12,7 @@ from tandem.framework import composites, nest
 from tandem.framework.errors import InternalError
 from tandem.framework.function_type import skeleton
 from tandem.framework.spec import TensorSpec, TypeSpec
-from tandem.framework.shape import as_shape
+from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.types import CompositeTensor
 
 
@@ -187,6 +187,8 @@ class Structure:
 
     def with_components(self, components):
         """The same structure of tensors of these dtypes and shapes."""
+        if not components:  # the native side knows nothing of elements that have a part without any
+            components = [(dtype, TensorShape(None)) for dtype, _ in self.components()]
         given = iter(components)
         leaves = []
         for leaf in self.leaves:

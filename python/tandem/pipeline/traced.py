@@ -1,6 +1,9 @@
 """Datasets and iterators inside traced functions: elements are taken by ops of the graph."""
 
+import math
+
 from tandem import _core
+from tandem.framework.shape import TensorShape
 from tandem.pipeline import structure as nest
 
 
@@ -17,9 +20,22 @@ def converting():
     return ag_ctx.control_status_ctx().status is ag_ctx.Status.ENABLED
 
 
+# Bytes of a component for which memory would be planned before there is an element of that size, if ever there is.
+_MOST_PLANNED = 1 << 34
+
+
+def _shape_in_graph(shape, dtype):
+    """The shape as the graph knows it: sizes that no element may ever have are found out when it runs."""
+    if shape.rank is None:
+        return shape
+    sizes = [size for size in shape.as_list() if size]
+    large = math.prod(sizes) * max(getattr(dtype, "size", 0) or 0, 1) > _MOST_PLANNED
+    return TensorShape([None] * shape.rank) if large else shape
+
+
 def take(iterator, structure, must):
     """[whether there is another element, component, ...]."""
-    components = _core.data.encode_components(structure.components())
+    components = _core.data.encode_components([(dtype, _shape_in_graph(s, dtype)) for dtype, s in structure.components()])
     return _core.execute("IteratorNext", iterator, components=components, must=must)
 
 

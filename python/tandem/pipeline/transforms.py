@@ -109,13 +109,8 @@ class Transforms:
         return self._like(core, "_RaggedBatchDataset", nest.Structure(nest.pack(self.element_spec, iter(leaves))))
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False, name=None):
+        self._require_tensors("padded_batch")
         leaves = self._structure.leaves
-        for leaf in leaves:
-            if not isinstance(leaf, TensorSpec):
-                raise TypeError(
-                    "`padded_batch` is only supported for datasets that produce tensor elements but type spec of elements "
-                    f"in the input dataset is not a subclass of TensorSpec: `{leaf}`."
-                )
         if padded_shapes is None:
             for leaf in leaves:
                 if leaf.shape.rank is None:
@@ -133,6 +128,14 @@ class Transforms:
             values = [_padding_value(v, leaf) for v, leaf in zip(self._up_to(padding_values), leaves)]
         core = _data.padded_batch(self._core, batch_size, shapes, values, bool(drop_remainder))
         return self._like(core, "_PaddedBatchDataset")
+
+    def _require_tensors(self, what):
+        for leaf in self._structure.leaves:
+            if not isinstance(leaf, TensorSpec):
+                raise TypeError(
+                    f"`{what}` is only supported for datasets that produce tensor elements but type spec of elements "
+                    f"in the input dataset is not a subclass of TensorSpec: `{leaf}`."
+                )
 
     def _up_to(self, values):
         return nest.flatten_up_to(self.element_spec, values)
