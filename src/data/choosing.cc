@@ -38,7 +38,8 @@ struct SkipState {
   typename Kind::Source source;
   int64_t left;  // negative: all
   bool next(typename Kind::Value& value) {
-    for (; left != 0; left -= left > 0) {
+    if (left < 0) return false;  // not found out by reading all of them
+    for (; left != 0; --left) {
       if (!source->next(value)) return false;
     }
     return source->next(value);

@@ -624,3 +624,13 @@ def test_sizes_that_no_element_comes_to_have():
 
     assert int(count(D.range(6).padded_batch(2**32, drop_remainder=True))) == 0
     assert int(count(D.from_tensor_slices(tf.zeros([0, 3])).padded_batch(2, padded_shapes=[2**62]))) == 0
+
+
+def test_all_are_skipped_without_being_read():
+    assert list(D.range(2**40).skip(-1)) == []
+
+
+def test_scalars_have_no_slices():
+    scalars = D.from_tensor_slices(tf.sparse.eye(3)).unbatch()
+    with pytest.raises(ValueError, match="rank >= 1"):
+        scalars.interleave(lambda x: D.from_tensor_slices(x))

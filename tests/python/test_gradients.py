@@ -388,3 +388,27 @@ def test_orders_that_were_not_saved():
     for order, want in ((3, [24, 48]), (4, [24, 24]), (5, [0, 0])):
         power = tf.function(lambda x: tf.while_loop(lambda i, _: i < 3, lambda i, y: (i + 1, y * x), (0, x))[1])
         np.testing.assert_allclose(tower(power, order), want)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "traced"])
+def test_custom_gradients_in_structures(wrap):
+    """They are taken in the order of tf.nest, as the arguments are."""
+
+    @tf.custom_gradient
+    def plus(x, y):
+        return x + y, lambda upstream: {"b": upstream * 10.0, "a": [upstream * 20.0]}
+
+    @tf.custom_gradient
+    def too_many(x, y):
+        return x + y, lambda upstream: {"a": upstream, "b": upstream, "c": upstream}
+
+    def gradients(f):
+        x, y = tf.constant(1.0), tf.constant(2.0)
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            z = wrap(f)(x, y)
+        return [float(g) for g in tape.gradient(z, [x, y])]
+
+    assert gradients(plus) == [20.0, 10.0]
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match="3 gradients for 2 inputs"):
+        gradients(too_many)

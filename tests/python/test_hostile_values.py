@@ -352,3 +352,69 @@ def test_variances_of_few_degrees_of_freedom(ddof):
             wanted = np.var(values, axis=axis, ddof=ddof)
         assert tf.experimental.numpy.var(tf.constant(values), axis=axis, ddof=ddof).numpy() == pytest.approx(wanted)
     assert math.isnan(tf.experimental.numpy.var(tf.constant(1.0), ddof=1).numpy())
+
+
+def test_norms_of_no_tensors():
+    assert tf.linalg.global_norm([]).numpy() == tf.linalg.global_norm([None]).numpy() == 0.0
+    clipped, norm = tf.clip_by_global_norm([None], 1.0)
+    assert clipped == [None] and norm.numpy() == 0.0
+    with pytest.raises(TypeError, match="sequence"):
+        tf.linalg.global_norm(tf.ones([2]))
+
+
+@pytest.mark.parametrize("shape, total", [([0, 3], [1]), ([3, 0], [4]), ([2, 0, 3], [2, 1]), ([2, 3, 0], [2, 4]), ([0, 2, 3], [0, 5])])
+def test_frames_of_nothing_are_added(shape, total):
+    added = tf.signal.overlap_and_add(tf.zeros(shape), 2)
+    assert added.shape == total and not added.numpy().any()
+
+
+def test_matrices_of_nothing_have_an_exponential():
+    for shape in ([2, 0, 0], [0, 0], [0, 2, 2]):
+        assert tf.linalg.expm(tf.zeros(shape)).shape == shape
+
+
+@pytest.mark.parametrize("number", [1e30, 2.5, 2.0, float("inf"), float("nan")])
+def test_lengths_that_are_no_integers(number):
+    x = tf.range(13.0)
+    calls = [
+        lambda: tf.math.bincount([1, 2], minlength=number),
+        lambda: tf.math.bincount([1, 2], maxlength=number),
+        lambda: tf.signal.stft(x, 8, number),
+        lambda: tf.signal.stft(x, number, 2),
+        lambda: tf.signal.frame(x, 4, number),
+        lambda: tf.signal.overlap_and_add(x[None], number),
+        lambda: tf.signal.dct(x, n=number),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError):
+            call()
+        with pytest.raises(TypeError):
+            tf.function(call, autograph=False)()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="int32"):
+        tf.signal.frame(x, 4, 2**70)
+
+
+def test_what_is_said_of_values_that_differ():
+    with pytest.raises(tf.errors.InvalidArgumentError) as error:
+        tf.debugging.assert_none_equal([1.0, 2.0], [3.0, 2.0], message=["m"])
+    assert error.value.message == (
+        "['m']\nCondition x != y did not hold.\nIndices of first 1 different values:\n[[1]]\nCorresponding x values:\n"
+        "[2.]\nCorresponding y values:\n[2.]\nFirst 2 elements of x:\n[1. 2.]\nFirst 2 elements of y:\n[3. 2.]"
+    )
+    for check in (tf.debugging.assert_none_equal, tf.debugging.assert_less):
+        call = lambda: check([1.0, 3.0], [2.0, 4.0], summarize=[None])  # noqa: B023, E731
+        for run in (call, tf.function(call, autograph=False)):
+            with pytest.raises(TypeError):
+                run()
+
+
+def test_convolutions_that_step_beyond_their_input():
+    """oneDNN has no primitive for them."""
+    x, kernel = tf.random.uniform([1, 16, 18, 2]), tf.random.uniform([3, 3, 1, 4])
+    padding = [[0, 0], [1, 2], [2, 1], [0, 0]]
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([x, kernel])
+        far, near = (tf.nn.conv2d(x, kernel, stride, padding) for stride in (2**31 - 1, 19))
+    np.testing.assert_allclose(far, near, rtol=1e-5)
+    for one, other in zip(tape.gradient(far, [x, kernel]), tape.gradient(near, [x, kernel])):
+        np.testing.assert_allclose(one, other, rtol=1e-5)

@@ -73,6 +73,11 @@ ANY_RANK = {
     "rot90 of a batch": (lambda x: tf.image.rot90(x, 3), [floats(2, 3, 4, 1)]),
     "transpose": (tf.image.transpose, [floats(2, 3, 4)]),
     "transpose of none": (tf.image.transpose, [floats(2, 0, 4, 1)]),
+    "np.flip": (tf.experimental.numpy.flip, [floats(2, 3)]),
+    "boolean_mask of rows": (lambda x: tf.ragged.boolean_mask(x, [[True, False, True], [False] * 3]).to_tensor(), [floats(2, 3, 4)]),
+    "boolean_mask": (lambda x: tf.ragged.boolean_mask(x, [True, False]), [floats(2, 3)]),
+    "overlap_and_add of nothing": (lambda x: tf.signal.overlap_and_add(x, 2), [floats(2, 0, 3)]),
+    "expm of nothing": (tf.linalg.expm, [floats(2, 0, 0)]),
     "pad_to_bounding_box": (lambda x: tf.image.pad_to_bounding_box(x, 1, 2, 9, 9), [BYTES]),
     "np.ndim": (tf.experimental.numpy.ndim, [floats(2, 5)]),
     "mdct": (lambda x: tf.signal.mdct(x, 8), [floats(33)]),
@@ -147,6 +152,8 @@ REFUSED = {
     "foldl": (lambda x, y: tf.foldl(lambda a, b: a, [x, y], tf.zeros([2])), [floats(0, 2), floats(3, 2)]),
     "dct 1 of one": (lambda x: tf.signal.dct(x, type=1), [floats(1)]),
     "mfccs of none": (tf.signal.mfccs_from_log_mel_spectrograms, [floats(2, 0)]),
+    "boolean_mask": (lambda x: tf.ragged.boolean_mask(x, [[True, False], [False, True]]), [floats(2, 3)]),
+    "boolean_mask by a mask": (lambda x: tf.ragged.boolean_mask(floats(2), x), [np.array([True, False])]),
     "insert": (lambda x: dense_table().insert(x, x), [np.int64([1, -1])]),
 }
 

@@ -182,7 +182,7 @@ def custom_gradient(f=None):
                 of_variables = list(of_variables)
             else:
                 gradients, of_variables = grad_fn(*upstream), []
-            gradients = nest.flatten(gradients) if isinstance(gradients, (list, tuple)) else [gradients]
+            gradients = nest.flatten(gradients)
             return [None if g is None else _core.convert_to_tensor(g) for g in [*gradients, *of_variables]]
 
         def forward(inputs):

@@ -1,5 +1,8 @@
 """tf.debugging.assert_*: checks of values. Eager ones raise InvalidArgumentError at once."""
 
+import math
+import operator
+
 import numpy as np
 
 from tandem import _core
@@ -16,18 +19,33 @@ def _values(what, tensor, summarize):
 def _compare(op, symbol, x, y, message, summarize):
     x = convert_to_tensor(x)
     y = convert_to_tensor(y, x.dtype)
-    holds = execute("All", execute(op, x, y))
+    compared = execute(op, x, y)
+    holds = execute("All", compared)
+    summarize = None if summarize is None else operator.index(summarize)
     if holds._symbolic:
-        data = [message] if message else []
+        data = [str(message)] if message else []
         _assert_later(holds, [*data, f"Condition x {symbol} y did not hold element-wise:", "x =", x, "y =", y], summarize)
         return
     if holds:
         return
-    head = f"{message}\n" if message else ""
-    raise InvalidArgumentError(
-        None, None,
-        f"{head}Condition x {symbol} y did not hold.\n{_values('x', x, summarize)}\n{_values('y', y, summarize)}",
-    )  # fmt: skip
+    said = [str(message)] if message else []
+    said.append(f"Condition x {symbol} y did not hold.")
+    raise InvalidArgumentError(None, None, "\n".join(said + _differences(*map(np.asarray, (x, y, compared)), summarize)))
+
+
+def _differences(x, y, compared, summarize):
+    """What TensorFlow says of values for which a comparison does not hold."""
+    most = 3 if summarize is None else summarize if summarize >= 0 else max(x.size, y.size)
+    said = []
+    if most and x.shape == y.shape and x.ndim:
+        places = np.argwhere(~compared)[:most]
+        said += [f"Indices of first {len(places)} different values:", str(places)]
+        for name, values in (("x", x), ("y", y)):
+            said += [f"Corresponding {name} values:", str(values[~compared][:most])]
+    for name, values in (("x", x), ("y", y)) if most else ():
+        first = values.reshape(-1)[:most]
+        said += [f"First {len(first)} elements of {name}:", str(first)]
+    return said
 
 
 def assert_equal(x, y, message=None, summarize=None, name=None):
@@ -141,6 +159,14 @@ def outer_sizes(tensor, inner):
     """The sizes before the last ones: numbers where all are known, a tensor where not."""
     known = tensor.shape[:-inner]
     return known.as_list() if known.is_fully_defined() else execute("Shape", tensor)[:-inner]
+
+
+def as_rows(tensor, inner, sizes):
+    """The elements with the dimensions before the last `inner` ones, of these sizes, joined into one."""
+    outer = outer_sizes(tensor, inner)
+    # Not -1, which of no elements says nothing.
+    count = math.prod(outer) if isinstance(outer, list) else execute("Prod", outer, axis=[0])
+    return with_sizes(tensor, [count], sizes)
 
 
 def with_sizes(tensor, outer, inner):

@@ -10,7 +10,8 @@ from tandem.ops.math import _band, matmul, matrix_transpose, norm
 
 def _identity_like(x):
     """An identity matrix for each matrix of x."""
-    ones = execute("OnesLike", x[..., 0])
+    # Not x[..., 0], which a matrix of no columns does not have.
+    ones = execute("OnesLike", execute("MatrixDiagPartV3", x))
     return execute("MatrixDiagV3", ones)
 
 
@@ -41,6 +42,8 @@ def expm(input, name=None):
     a = convert_to_tensor(input)
     if a.shape.rank is not None and a.shape.rank < 2:
         raise ValueError(f"Argument `input` must have rank at least 2, got shape {a.shape}.")
+    if a.shape.rank is not None and 0 in a.shape.as_list()[-2:]:
+        return execute("Identity", a)
     size = execute("Max", execute("Sum", execute("ComplexAbs" if a.dtype.is_complex else "Abs", a), axis=[-2]))
     if size._symbolic:
         halvings = execute("Log", execute("Maximum", execute("Cast", size, dtype="float64"), 1e-30) / _PADE_RADIUS) / math.log(2.0)

@@ -1,6 +1,7 @@
 """Mathematics and linear algebra, where TensorFlow's function is more than one op."""
 
 import builtins
+import collections.abc
 
 import numpy as np
 
@@ -324,7 +325,11 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
 
 def global_norm(t_list, name=None):
     """Norm of several tensors taken as one."""
+    if isinstance(t_list, str) or not isinstance(t_list, collections.abc.Sequence):
+        raise TypeError(f"`t_list` should be a sequence of tensors. Received {type(t_list)}.")
     halves = [execute("L2Loss", _dense_values(t)) for t in t_list if t is not None]
+    if not halves:
+        return convert_to_tensor(0.0)
     total = execute(_Sum, execute("Pack", halves, axis=0))
     return execute(_Sqrt, total * 2.0)
 
@@ -355,12 +360,19 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     weights = convert_to_tensor([], kind) if weights is None else weights
     size = _one_more_than_the_largest(arr)
     if minlength is not None:
-        size = execute(_Maximum, size, execute(_Cast, convert_to_tensor(minlength), dtype=int64))
+        size = execute(_Maximum, size, _length(minlength))
     if maxlength is not None:
-        size = execute("Minimum", size, execute(_Cast, convert_to_tensor(maxlength), dtype=int64))
+        size = execute("Minimum", size, _length(maxlength))
     if size._symbolic or int(size) > arr.dtype.max:
         arr = execute(_Cast, arr, dtype=int64)
     return execute("DenseBincount", arr, execute(_Cast, size, dtype=arr.dtype), weights, binary_output=binary_output)
+
+
+def _length(value):
+    length = convert_to_tensor(value) if isinstance(value, _core.Tensor) else convert_to_tensor(value, int64)
+    if not length.dtype.is_integer:
+        raise TypeError(f"A length must be an integer, got a tensor of {length.dtype!r}.")
+    return execute(_Cast, length, dtype=int64)
 
 
 def _one_more_than_the_largest(*tensors):

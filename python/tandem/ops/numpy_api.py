@@ -402,6 +402,8 @@ def repeat(a, repeats, axis=None):
 def flip(m, axis=None):
     """In reverse order."""
     m = asarray(m)
+    if axis is None and m.shape.rank is None:
+        return execute("Reshape", execute("ReverseV2", execute("Reshape", m, [-1]), axis=[0]), execute("Shape", m))
     axes = list(range(m.shape.rank)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     return execute("ReverseV2", m, axis=axes)
 

@@ -129,6 +129,8 @@ def boolean_mask(data, mask, name=None):
     """The elements where a mask holds, row by row."""
     if not isinstance(mask, RaggedTensor):
         mask = convert_to_tensor(mask, "bool")
+        if mask.shape.rank is None:
+            raise ValueError("mask.shape.ndims must be known statically.")
         if mask.shape.rank == 1:
             kept = execute("Where", mask)[:, 0]
             data = data if isinstance(data, RaggedTensor) else convert_to_tensor(data)
@@ -137,7 +139,11 @@ def boolean_mask(data, mask, name=None):
             return ragged_ops.take_rows(data, kept)
         mask = RaggedTensor.from_tensor(mask, ragged_rank=mask.shape.rank - 1)
     if not isinstance(data, RaggedTensor):
-        data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank)
+        data = convert_to_tensor(data)
+        if data.shape.rank is None:
+            data = _with_splits_of(mask, data)
+        else:
+            data = RaggedTensor.from_tensor(data, ragged_rank=mask.ragged_rank)
     assert_equal(execute("Cast", data.row_splits, dtype=int64), execute("Cast", mask.row_splits, dtype=int64),
                  message="Inputs must have identical ragged splits")  # fmt: skip
     if mask.shape.rank > 2:
@@ -145,6 +151,15 @@ def boolean_mask(data, mask, name=None):
     marks = convert_to_tensor(mask.values, "bool")
     counts = execute("UnsortedSegmentSum", execute("Cast", marks, dtype=mask.row_splits.dtype), mask.value_rowids(), mask.nrows())
     return RaggedTensor.from_row_lengths(boolean_mask(data.values, marks), counts, validate=False)
+
+
+def _with_splits_of(mask, data):
+    """The rows of a tensor of unknown rank, which is as large as the mask in all dimensions of that."""
+    inner, sizes = mask.ragged_rank + 1, execute("Shape", data, out_type=int64)
+    assert_equal(execute("Prod", sizes[:inner], axis=[0]), execute("Size", mask.flat_values, out_type=int64),
+                 message="Inputs must have identical ragged splits")  # fmt: skip
+    whole = execute("ConcatV2", [execute("Prod", sizes[:inner], axis=[0], keepdims=True), sizes[inner:]], axis=0)
+    return mask.with_flat_values(execute("Reshape", data, whole))
 
 
 def row_splits_to_segment_ids(splits, name=None, out_type=None):

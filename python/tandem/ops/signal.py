@@ -7,9 +7,9 @@ import numpy as np
 
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
-from tandem.ops.check import axis_of, is_tensor, outer_sizes, require, size_of, with_rank, with_sizes
+from tandem.ops.check import as_rows, axis_of, is_tensor, outer_sizes, require, size_of, with_rank, with_sizes
 from tandem.ops.math import matmul
-from tandem.ops.sizes import as_int32, made_on_host, of_pieces, places_of
+from tandem.ops.sizes import as_int32, made_on_host, of_pieces, places_of, whole
 
 
 def _lengths(x, fft_length, dims):
@@ -210,11 +210,11 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     if signal.shape.rank is None:
         if axis != -1:
             raise ValueError(f"The rank of the signal must be known for axis {axis}.")
-        rows = with_sizes(signal, [-1], [size_of(signal, -1)])
+        rows = as_rows(signal, 1, [size_of(signal, -1)])
         pieces = frame(rows, frame_length, frame_step, pad_end, pad_value)
-        return with_sizes(pieces, outer_sizes(signal, 1), [size_of(pieces, 1), int(frame_length)])
+        return with_sizes(pieces, outer_sizes(signal, 1), [size_of(pieces, 1), whole(frame_length, "frame_length")])
     axis = axis_of(axis, signal)
-    length, step, size = int(frame_length), int(frame_step), size_of(signal, axis)
+    length, step, size = whole(frame_length, "frame_length"), whole(frame_step, "frame_step"), size_of(signal, axis)
     if max(length, step) > int32.max:
         raise ValueError(f"Can't convert an out-of-range integer to Tensor: frame_length {length}, frame_step {step}.")
     if length < 0 or step < 1:
@@ -247,15 +247,17 @@ def _frame_of_any(signal, size, length, step, pad_value, axis):
 def overlap_and_add(signal, frame_step, name=None):
     """The sum of frames, each a step later than the one before."""
     signal = with_rank(signal, 2)
-    step = int(frame_step)
+    step = whole(frame_step, "frame_step")
     if step < 1:
         raise ValueError(f"frame_step must be positive, got {step}.")
     frames, length = size_of(signal, -2), size_of(signal, -1)
-    if any(map(is_tensor, (frames, length))):
+    known = not any(map(is_tensor, (frames, length)))
+    if not known:
         step = as_int32(step, "frame_step")
     total = step * (frames - 1) + length
+    total = max(total, 0) if known else execute("Maximum", total, 0)
     places = execute("Reshape", of_pieces(frames, step, length), [-1])
-    flat = with_sizes(signal, [-1], [frames * length])
+    flat = as_rows(signal, 2, [frames * length])
     sums = execute("UnsortedSegmentSum", execute("Transpose", flat, perm=[1, 0]), places, total)
     return with_sizes(execute("Transpose", sums, perm=[1, 0]), outer_sizes(signal, 2), [total])
 
@@ -267,8 +269,8 @@ def _enclosing_power_of_two(value):
 def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None):
     """Fourier transforms of overlapping pieces of a signal."""
     signals = convert_to_tensor(signals, None, float32)
-    length = int(frame_length)
-    size = _enclosing_power_of_two(length) if fft_length is None else int(fft_length)
+    length = whole(frame_length, "frame_length")
+    size = _enclosing_power_of_two(length) if fft_length is None else whole(fft_length, "fft_length")
     pieces = frame(signals, length, frame_step, pad_end=pad_end)
     if window_fn is not None:
         pieces = pieces * window_fn(length, dtype=pieces.dtype)
@@ -278,8 +280,8 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
 def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None):
     """The signal from the Fourier transforms of its pieces."""
     stfts = convert_to_tensor(stfts)
-    length = int(frame_length)
-    size = _enclosing_power_of_two(length) if fft_length is None else int(fft_length)
+    length = whole(frame_length, "frame_length")
+    size = _enclosing_power_of_two(length) if fft_length is None else whole(fft_length, "fft_length")
     pieces = irfft(stfts, [size])[..., :length]
     if size < length:
         pieces = _fit_last(pieces, length)
@@ -292,7 +294,7 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
     """The window that undoes another one when frames are added up."""
 
     def window(frame_length, dtype=float32):
-        length, step = int(frame_length), int(frame_step)
+        length, step = whole(frame_length, "frame_length"), whole(frame_step, "frame_step")
         if step < 1:
             raise ValueError(f"frame_step must be positive, got {step}.")
         if max(length, step) > int32.max:
@@ -321,10 +323,11 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
         raise NotImplementedError(f"axis must be -1. Got: {axis}")
     _check_norm(norm)
     x = with_rank(convert_to_tensor(input, None, float32), 1)
-    if n is not None and int(n) < 1:
+    n = None if n is None else whole(n, "n")
+    if n is not None and n < 1:
         raise ValueError(f"n should be a positive integer or None, got {n}.")
     if n is not None:
-        x = _fit_last(x, int(n))
+        x = _fit_last(x, n)
     size = size_of(x, -1)
     if not is_tensor(size) and size == 0:
         return execute("Identity", x)
@@ -367,7 +370,7 @@ def idct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
 def _last_product(x, matrix):
     size = size_of(x, -1)
     matrix = execute("Cast", matrix, dtype=x.dtype) if is_tensor(size) else convert_to_tensor(matrix, x.dtype)
-    return with_sizes(matmul(with_sizes(x, [-1], [size]), matrix), outer_sizes(x, 1), [size])
+    return with_sizes(matmul(as_rows(x, 1, [size]), matrix), outer_sizes(x, 1), [size])
 
 
 def _last_size(x):
@@ -384,14 +387,14 @@ def _fit_last(x, n):
     there = size_of(x, -1)
     if not is_tensor(there) and x.shape.rank is not None:
         return execute("Pad", x, [[0, 0]] * (x.shape.rank - 1) + [[0, n - there]]) if n > there else x
-    flat = execute("Pad", with_sizes(x, [-1], [there]), convert_sizes([[0, 0], [0, n - there]]))
+    flat = execute("Pad", as_rows(x, 1, [there]), convert_sizes([[0, 0], [0, n - there]]))
     return with_sizes(flat, outer_sizes(x, 1), [n])
 
 
 def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=None, name=None):
     """Modified cosine transform of pieces that overlap by half."""
     _check_norm(norm)
-    length = int(frame_length)
+    length = whole(frame_length, "frame_length")
     if length % 4 or length < 4:
         raise ValueError(f"The frame length must be a positive multiple of 4, got {length}.")
     half = length // 2

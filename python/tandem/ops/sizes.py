@@ -2,6 +2,7 @@
 another number."""
 
 import functools
+import operator
 
 import numpy as np
 
@@ -13,6 +14,17 @@ from tandem.ops import check
 from tandem.ops.math import saturate_cast
 
 _LEAST, _MOST = -(2**31), 2**31 - 1
+
+
+def whole(value, what):
+    """A Python integer that fits int32."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} must be an integer, got {value!r}.") from None
+    if not _LEAST <= number <= _MOST:
+        raise InvalidArgumentError(None, None, f"{what} {number} is out of the range of int32.")
+    return number
 
 
 def as_int32(value, what="size"):

@@ -261,6 +261,9 @@ def _composite_rows(element):
     from tandem.ops.ragged_map import row_of
 
     leaves = nest.flatten(element)
+    for leaf in leaves:
+        if leaf is not None and leaf.shape.rank == 0:
+            raise ValueError(f"Unbatching a tensor is only supported for rank >= 1, got {leaf}.")
     known = {leaf.shape[0] for leaf in leaves if leaf is not None} - {None}
     if len(known) > 1:
         raise ValueError(f"from_tensor_slices: all components need the same first dimension, they have {sorted(known)}.")
