@@ -324,9 +324,6 @@ def compiled_loop_over_a_dataset(model, batches, options):
 FITS = [arrays, dataset, endless_dataset, sliced_dataset, generator, endless_generator, py_dataset, py_dataset_of_threads,
         and_predict, epochs]  # fmt: skip
 FEEDS = [*FITS, on_batch, every_call_on_batch, eager_loop, compiled_loop, compiled_loop_over_a_dataset]
-# fit() takes neither kind of tensor yet.
-_LOOPS = [eager_loop, compiled_loop, compiled_loop_over_a_dataset]
-FEEDS_OF = {sparse_rows: _LOOPS, ragged_rows: _LOOPS}
 
 
 # ---- Optimizers
@@ -403,8 +400,8 @@ class Case:
         self.optimizer = pick(optimizer, [optimizers()[seed % len(optimizers())]])
         self.options = pick(options, _OPTIONS)
         self.steps = pick(steps_per_execution, [1, 1, 3])
-        self.mirrored = pick(mirrored, [False, True]) and self.model not in FEEDS_OF and _strategy() is not None
-        self.feed = pick(feed, FITS if self.mirrored else FEEDS_OF.get(self.model, FEEDS))
+        self.mirrored = pick(mirrored, [False, True]) and _strategy() is not None
+        self.feed = pick(feed, FITS if self.mirrored else FEEDS)
         self.seen = []
         self.calls_back = _calls_back(choose, self.seen)
         self.name = (

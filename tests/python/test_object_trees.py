@@ -17,7 +17,8 @@ Trackable = tf.__internal__.tracking.Trackable
 
 NAMES = ["a", "b", "_layers", "_self_x", "_self_tracked", "layers", "variables", "name", "signatures", "_children", "_root",
          "root", "save_counter_", "_variables", "_modules", "losses", "weights", "_tracked", "w.1", "x/y", "_", "\u00e4",
-         "children", "_flatten_", "step", "_networks", "_save", "_values", "model", "_trackables_", "_metrics_"]  # fmt: skip
+         "children", "_flatten_", "step", "_networks", "_save", "_values", "model", "_trackables_", "_metrics_",
+         "_self_setattr_tracking"]  # fmt: skip
 KEYS = ["a", "b/c", ".ATTRIBUTES", "", "\u00e4", "0", ".S", "..", "VARIABLE_VALUE", "x.y", 7, ("t", 1)]
 
 
@@ -437,3 +438,24 @@ def test_deep_lists_and_lists_in_themselves(tmp_path):
     module.v.assign(0.0)
     tf.train.Checkpoint(m=tracked).restore(path).assert_consumed()
     assert module.v.numpy() == 5.0
+
+
+@pytest.mark.parametrize("make", [lambda v: tf.Variable(v), lambda v: [tf.Variable(v)], lambda v: {"k": tf.Variable(v)}])
+@pytest.mark.parametrize("value", [5.0, 0.0])
+def test_a_variable_under_the_name_of_the_switch(make, value, tmp_path):
+    """Nothing that was set after it was saved either where it was false, and itself never."""
+
+    def module(value):
+        made = tf.Module()
+        made._self_setattr_tracking = make(value)
+        made.later = tf.Variable(value)
+        return made
+
+    saved, other = module(value), module(7.0)
+    path = tf.train.Checkpoint(m=saved).save(str(tmp_path / "c"))
+    tf.train.Checkpoint(m=other).restore(path).assert_consumed()
+    assert [float(v) for v in other.variables] == [value] * 2
+    switched = tf.Module()
+    switched._self_setattr_tracking = False
+    switched.v = tf.Variable(1.0)
+    assert "v" not in switched._trackable_children()

@@ -73,7 +73,7 @@ class AutoTrackable(Trackable):
 
     def __setattr__(self, name, value):
         super().__setattr__(name, value)  # first: a property may refuse
-        if getattr(self, "_self_setattr_tracking", True) and name not in _OWN:
+        if _tracks(self):
             track_attribute(self, name, value)
 
     def __delattr__(self, name):
@@ -92,7 +92,10 @@ class AutoTrackable(Trackable):
         return children
 
 
-_OWN = frozenset(("_self_setattr_tracking",))
+def _tracks(owner):
+    """Whether attributes become children. A program may keep something of its own under TensorFlow's name for it."""
+    switch = getattr(owner, "_self_setattr_tracking", True)
+    return bool(switch) if switch is None or isinstance(switch, (bool, int)) else True
 
 
 def _is_of_keras(cls):
