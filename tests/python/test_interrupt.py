@@ -12,6 +12,7 @@ import sys
 import textwrap
 import time
 
+import numpy as np
 import pytest
 from conftest import environment, has_real_gpu, heed_interrupts
 
@@ -339,7 +340,7 @@ def test_an_eager_loop_that_fills_the_queue_of_a_gpu(tmp_path):
                 y = x
                 for i in itertools.count():
                     y = x @ y
-                    if i == 900:  # it has room for some more
+                    if i == 16000:  # it has room for some more
                         print("ready", flush=True)
 
             try:
@@ -700,3 +701,60 @@ def test_an_interrupt_while_a_model_is_traced(run_python, moment):
     )
     assert status == 0, err[-3000:]
     assert out.splitlines()[-1] == "True []", (out, err[-2000:])
+
+
+@pytest.mark.parametrize("kind", ["keras", "weights.h5", "h5"])
+def test_an_interrupt_that_a_library_swallows_while_a_file_is_written_or_read(kind, tmp_path, capsys):
+    """As in HDF5's calls of Python: "Exception ignored in", and training went on."""
+    import sys
+
+    import tandem as tf
+
+    class Deaf:
+        def __del__(self):
+            raise KeyboardInterrupt
+
+    class Layer(tf.keras.layers.Layer):
+        swallow = False
+
+        def build(self, shape):
+            self.v = self.add_weight(shape=(2,), initializer="zeros")
+
+        def call(self, x):
+            return x
+
+        def get_config(self):
+            self._hear()
+            return super().get_config()
+
+        def save_own_variables(self, store):
+            self._hear()
+            super().save_own_variables(store)
+
+        def load_own_variables(self, store):
+            self._hear()
+            super().load_own_variables(store)
+
+        def set_weights(self, weights):
+            self._hear()
+            super().set_weights(weights)
+
+        def _hear(self):
+            if Layer.swallow:
+                Deaf()
+
+    model = tf.keras.Sequential([tf.keras.Input((2,)), Layer()])
+    path = tmp_path / f"model.{kind}"
+    save = (lambda: model.save_weights(path)) if kind == "weights.h5" else (lambda: model.save(path))
+    save()
+    before, hook = path.read_bytes(), sys.unraisablehook
+    model.set_weights([np.float32([1.0, 2.0])])
+    Layer.swallow = True
+    with pytest.raises(KeyboardInterrupt):
+        save()
+    assert path.read_bytes() == before and sys.unraisablehook is hook
+    if kind != "h5":
+        load = model.load_weights if kind == "weights.h5" else tf.keras.saving.load_model
+        with pytest.raises(KeyboardInterrupt):
+            load(path, **({} if kind == "weights.h5" else {"custom_objects": {"Layer": Layer}}))
+    assert sys.unraisablehook is hook and "Exception ignored" not in capsys.readouterr().err

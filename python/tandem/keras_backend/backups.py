@@ -15,6 +15,7 @@ import zlib
 import h5py
 from keras.src.utils.file_utils import is_remote_path
 from tandem import _core
+from tandem.keras_backend.interrupts import heard
 from tandem.keras_backend.saving import telling_names
 
 _CHECKSUM = "weights_crc32c"
@@ -125,7 +126,7 @@ def _whole(weights, metadata):
                 and stored[_CHECKSUM] == _core.checksum_of_file(weights)
             )  # fmt: skip
         # Of Keras on another backend: all of it can be read.
-        with h5py.File(weights, "r") as file:
+        with heard(), h5py.File(weights, "r") as file:
             file.visititems(lambda _, item: item[()] if isinstance(item, h5py.Dataset) else None)
     except Exception:  # noqa: BLE001  (h5py raises anything for a damaged file)
         return False

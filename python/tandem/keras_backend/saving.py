@@ -13,12 +13,14 @@ import threading
 from keras.src.utils.file_utils import is_remote_path
 from tandem import _core
 from tandem.framework.errors import PermissionDeniedError
+from tandem.keras_backend.interrupts import hearing
 
 
 def install_saving_lib(module):
     """For keras.src.saving.saving_lib."""
     module.save_model = _beside(module.save_model, _publish_model)
     module.save_weights_only = _beside(module.save_weights_only, _publish_weights)
+    _hear(module, "load_model", "load_weights_only")
     module.get_temp_dir = _temporary_folders(module.get_temp_dir)
 
 
@@ -48,6 +50,12 @@ def _temporaries_in(folder):
 def install_h5(module):
     """For keras.src.legacy.saving.legacy_h5_format."""
     module.save_model_to_hdf5 = _beside(module.save_model_to_hdf5, _publish_file, makes_folder=True)
+    _hear(module, "load_model_from_hdf5", "load_weights_from_hdf5_group", "load_weights_from_hdf5_group_by_name")
+
+
+def _hear(module, *names):
+    for name in names:
+        setattr(module, name, hearing(getattr(module, name)))
 
 
 def install_editor(module):
@@ -57,6 +65,7 @@ def install_editor(module):
 
 def _beside(save, publish, makes_folder=False):
     """`save(object, filepath, …)` with its file written beside and then given its name."""
+    save = hearing(save)  # before what it made is published
 
     @functools.wraps(save)
     def saved(self, filepath, *args, **kwargs):
