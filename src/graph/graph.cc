@@ -53,17 +53,33 @@ std::vector<ValueInfo> infer_outputs(const OpDef& op, AttrsRef attrs,
 
 int32_t Graph::append(Node node) {
   if (node.name.empty()) node.name = node.op ? node.op->name : "node";
-  int& used = names_[node.name];
-  if (used++ > 0) {
-    std::string candidate;
-    do {
-      candidate = fmt::format("{}_{}", node.name, used - 1);
-    } while (names_.count(candidate) && ++used);
-    names_[candidate] = 1;
-    node.name = std::move(candidate);
-  }
+  node.name = unique(std::move(node.name));
   nodes_.push_back(std::move(node));
   return size() - 1;
+}
+
+std::string Graph::unique(std::string name) {
+  int& used = names_[name];
+  if (used++ == 0) return name;
+  std::string candidate;
+  do {
+    candidate = fmt::format("{}_{}", name, used - 1);
+  } while (names_.count(candidate) && ++used);
+  names_[candidate] = 1;
+  return candidate;
+}
+
+void Graph::rename(int32_t i, std::string name) {
+  // The name that it had is free again, with its number.
+  const std::string old = node(i).name;
+  names_.erase(old);
+  const size_t line = old.rfind('_');
+  const auto base = names_.find(old.substr(0, line));
+  if (line != std::string::npos && base != names_.end() &&
+      old == fmt::format("{}_{}", base->first, base->second - 1)) {
+    --base->second;
+  }
+  node(i).name = unique(std::move(name));
 }
 
 ValueRef Graph::add_parameter(DType dtype, const Shape& shape, std::string name) {

@@ -104,6 +104,8 @@ class Graph {
   int32_t add_node(Node node);
   /// A copy of a node (of this or another graph) with other inputs; infers nothing.
   int32_t add_copy(const Node& like, std::vector<ValueRef> inputs);
+  /// Gives a node, which was added last under its name, another one, made unique.
+  void rename(int32_t i, std::string name);
 
   // ---- Reading
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -137,6 +139,7 @@ class Graph {
 
  private:
   int32_t append(Node node);
+  std::string unique(std::string name);
   std::string name_;
   std::vector<Node> nodes_;
   std::vector<int32_t> parameters_;

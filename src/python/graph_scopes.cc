@@ -177,6 +177,16 @@ std::string unique_name(PyGraph& g, const std::string& name) {
   return fmt::format("{}_{}", name, number);
 }
 
+// The node of a tensor gets a name, unless it has it, was there before node `first`, or
+// is one of another graph.
+void name_made(PyGraph& g, nb::handle tensor, const std::string& name, int32_t first) {
+  const GraphValue* value = graph_value_of(tensor_of(tensor.ptr()));
+  if (!value || value->graph != g.graph.get() || value->ref.node < first) return;
+  const std::string& old = g.graph->node(value->ref.node).name;
+  if (old == name || old.starts_with(name + "_")) return;
+  g.graph->rename(value->ref.node, name);
+}
+
 }  // namespace
 
 const GraphValue* graph_value_of(const Tensor& tensor) {
@@ -226,6 +236,9 @@ void bind_graph_scopes(nb::module_& m) {
            nb::arg("name").none())
       .def("_unique_name", unique_name, nb::arg("name"),
            "The name for a scope, made different from those in use.")
+      .def(
+          "_name_made", name_made, nb::arg("tensor"), nb::arg("name"), nb::arg("first"),
+          "A name for the op of a tensor that was traced after there were `first` nodes.")
       .def("dump", [](const PyGraph& g) { return g.graph->dump(); })
       .def("__len__", [](const PyGraph& g) { return g.graph->size(); });
 

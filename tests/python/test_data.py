@@ -634,3 +634,11 @@ def test_scalars_have_no_slices():
     scalars = D.from_tensor_slices(tf.sparse.eye(3)).unbatch()
     with pytest.raises(ValueError, match="rank >= 1"):
         scalars.interleave(lambda x: D.from_tensor_slices(x))
+
+
+def test_padded_shapes_that_are_no_vectors_of_integers():
+    for shape in ("a", [1.5]):
+        with pytest.raises(TypeError, match="element type"):
+            D.range(9).padded_batch(5, padded_shapes=tf.constant(shape))
+    with pytest.raises(ValueError, match="1-D"):
+        D.from_tensors([1]).padded_batch(5, padded_shapes=tf.constant(5))

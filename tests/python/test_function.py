@@ -530,3 +530,29 @@ def test_a_python_function_lives_as_long_as_the_graph_that_calls_it(make):
     del kept
     gc.collect()
     assert until(lambda: watched() is None)
+
+
+def test_ops_have_the_names_that_calls_give_them():
+    """Those of TensorFlow 2.21, which names the ops inside of a call too."""
+    names = []
+
+    @tf.function
+    def named(x):
+        made = [
+            tf.identity(x, name="out"), tf.identity(x, name="out"), tf.add(x, 1.0, name="plus"), tf.matmul(x, x),
+            tf.matmul(x, x, name="mm"), tf.matmul(x, x), tf.split(x, 2, name="sp")[1], tf.cast(x, tf.int32, name="ca"),
+            tf.concat([x, x], 0, name="cat"), tf.gather(x, [0], name="g"), tf.where(x > 0, x, x, name="wh"),
+            tf.one_hot([1], 3, name="oh"), tf.transpose(x, name="tr"), tf.math.l2_normalize(x, name="l2"),
+            tf.nn.conv2d(x[None, ..., None], tf.ones([1, 1, 1, 1]), 1, "SAME", name="cc"), tf.identity(x, name="s/"),
+        ]  # fmt: skip
+        with tf.name_scope("scope"):
+            made += [tf.matmul(x, x, name="mm"), tf.matmul(x, x, name="mm"), tf.matmul(x, x)]
+        assert tf.reshape(x, x.shape, name="again") is not None
+        names.extend(tensor.name for tensor in made)
+        return made[0]
+
+    named(tf.ones([2, 2]))
+    assert names == [
+        "out:0", "out_1:0", "plus:0", "MatMul:0", "mm:0", "MatMul_1:0", "sp:1", "ca:0", "cat:0", "g:0", "wh:0", "oh:0", "tr:0",
+        "l2:0", "cc:0", "s:0", "scope/mm:0", "scope/mm_1:0", "scope/MatMul:0",
+    ]  # fmt: skip

@@ -122,6 +122,20 @@ def current_name_scope():
     return scope.rstrip("/") if graph is None else scope.removesuffix("/")
 
 
+def naming(function, args, kwargs):
+    """What a function returns, the op that made it under the name that `name=` gives it."""
+    graph = _core.current_graph()
+    if graph is None:
+        return function(*args, **kwargs)
+    name, first = kwargs["name"], len(graph)
+    result = function(*args, **kwargs)
+    made = result[0] if isinstance(result, (list, tuple)) and result else result
+    if isinstance(made, _core.Tensor) and made._symbolic:
+        name = name[:-1] if name.endswith("/") else _scope_in(graph) + name
+        graph._name_made(made, name, first)
+    return result
+
+
 def name_in_scope(name):
     """The name of a variable with those of the scopes around it; one that ends with "/" is the whole name."""
     if not name or name.endswith("/"):

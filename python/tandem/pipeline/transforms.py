@@ -233,6 +233,10 @@ _BOOL = TensorSpec((), "bool")
 
 def _padded_shape(shape, leaf):
     if isinstance(shape, _core.Tensor):
+        if not shape.dtype.is_integer:
+            raise TypeError(f"A padded shape must be a 1-D tensor of `tf.int64` values, but its element type is {shape.dtype.name}.")
+        if shape.shape.rank != 1:
+            raise ValueError(f"A padded shape must be a 1-D tensor of `tf.int64` values, but its shape is {shape.shape}.")
         shape = [None if n < 0 else n for n in shape.numpy().tolist()]
     elif not hasattr(shape, "rank") and shape is not None:
         shape = [shape] if isinstance(shape, (int, np.integer)) else shape

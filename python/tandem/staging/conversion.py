@@ -18,6 +18,7 @@ from malt.pyct import origin_info, transpiler
 
 from tandem import _core
 from tandem.framework.errors import OpError
+from tandem.framework.graph import naming
 from tandem.ops import array
 from tandem.staging import builtins, conditionals, lists, loops
 from tandem.staging.ranges import lazy_range
@@ -217,6 +218,8 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
         function, first = bound()
         return converted_call(function, (*first, *args), kwargs, caller_fn_scope, options)
     if not (options.user_requested or options.internal_convert_user_code) or is_library(f):
+        if _names_an_op(f, kwargs):
+            return naming(f, args, kwargs)
         return f(*args, **kwargs)
     if inspect.ismethod(f):
         target, args = f.__func__, (f.__self__, *args)
@@ -232,6 +235,12 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
     except Exception as error:
         _attach(error, converted)
         raise
+
+
+def _names_an_op(f, kwargs):
+    """Of functions of Tandem's that trace several ops, the last has the name."""
+    name = kwargs.get("name")
+    return bool(name) and isinstance(name, str) and inspect.isfunction(f) and f.__module__.startswith("tandem.")
 
 
 class _Identities:
