@@ -150,7 +150,11 @@ class Call {
     const bool home = variable_->arena && VariableArena::at_home(*variable_);
     if (value.header().use_count() == 1 && old->buffer.use_count() == 1 &&
         (home || !old->buffer->is_foreign())) {
-      if (device.is_host()) old->buffer->host_wait();
+      if (device.is_host()) {
+        old->buffer->host_wait();
+      } else {
+        old->buffer->await_uses(device.compute());
+      }
       return old->address(leases_);
     }
     value = duplicate(*old, device);

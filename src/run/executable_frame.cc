@@ -178,6 +178,7 @@ void Executable::bind_variables(Frame& f, const VariableLock* lock) {
       t.buffer->host_wait();
     } else {
       v.device->compute().wait(t.buffer->ready());
+      if (written_[i]) t.buffer->await_uses(v.device->compute());
     }
     void* now = t.address(leases);
     if (now == f.variables[i]) continue;

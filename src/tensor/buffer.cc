@@ -172,6 +172,20 @@ void Buffer::add_use(TimePoint point) {
   x.uses[x.use_count++] = point;
 }
 
+void Buffer::await_uses(Stream& writer) {
+  Extra* const x = extra_.load(std::memory_order_acquire);
+  if (!x) return;
+  TimePoint others[kMaxUses];
+  size_t n = 0;
+  {
+    const std::lock_guard lock(x->mutex);
+    for (int i = 0; i < x->use_count; ++i) {
+      if (x->uses[i].stream != &writer) others[n++] = x->uses[i];
+    }
+  }
+  for (size_t i = 0; i < n; ++i) writer.wait(others[i]);
+}
+
 void Buffer::follow_uses() {
   Follows nothing = Follows::kNothing;
   follows_.compare_exchange_strong(nothing, Follows::kUses, std::memory_order_acq_rel);

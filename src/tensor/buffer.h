@@ -51,6 +51,9 @@ class Buffer : public RefCounted {
   }
   /// Notes that work up to `point` reads the buffer; its memory is not reused before.
   void add_use(TimePoint point);
+  /// Later work of `writer`, which writes the contents in place, comes after the uses of
+  /// other streams (a copy to the host, or to another device).
+  void await_uses(Stream& writer);
   /// Work of the device's compute stream that is submitted from now on reads the buffer,
   /// or writes it too, and does not say so each time (the variables of a compiled call).
   void follow_uses();

@@ -7,6 +7,7 @@
 #include "device/copy.h"
 #include "gpu/fake/gpu.h"
 #include "tandem/error.h"
+#include "tensor/transfer.h"
 
 namespace tandem::testing {
 namespace {
@@ -112,6 +113,47 @@ TEST_F(FakeStaging, ManyThreadsCopyBothWaysAtOnce) {
   fake::run_at_once(false);
   copy_on_many_threads(*gpu);
 }
+// What the compute stream reads is there, however far behind the copies are.
+TEST_F(FakeStaging, WorkReadsWhatWasCopiedRightBeforeIt) {
+  constexpr int kRounds = 200;
+  const fake::Background beside;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      const int64_t n = t % 2 ? 1 : 256;
+      for (int i = 0; i < kRounds; ++i) {
+        const auto value = static_cast<float>(t * 100000 + i);
+        const Tensor x =
+            on("CPU:0", [&] { return constant(Floats(static_cast<size_t>(n), value)); });
+        Tensor copy;
+        {
+          const Tensor there = copy_to_device(x, *gpu);
+          copy = duplicate(*there.impl(), *gpu);
+        }
+        for (const float v : floats(copy)) wrong += v != value;
+      }
+    });
+  }
+  // Recordings, and memory that changes hands, beside it.
+  for (int t = 0; t < 2; ++t) {
+    threads.emplace_back([] {
+      for (int i = 0; i < kRounds / 20; ++i) {
+        const Tensor x = on("CPU:0", [] { return constant(Floats(256, 1.f)); });
+        const DeviceScope scope("GPU:0");
+        Variable v(constant(Floats(256, 3.f)));
+        auto step = function([v](Tensor a) mutable {
+          v.assign_add(a * 0.f + 1.f);
+          return v + a;
+        });
+        for (int call = 0; call < 3; ++call) floats(step(x));
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_EQ(wrong, 0);
+}
+
 
 TEST_F(FakeStaging, PageLockedMemoryIsBoundedAndGivenBack) {
   round_trip(*gpu, bytes_of(kMoreThanBlocks, 9), false);

@@ -32,6 +32,42 @@ TEST_F(FakeStreams, ComputeComesAfterTheCopyItReads) {
   EXPECT_LT(computed, back);
 }
 
+// What was read of a variable is still on its way when it changes, in the same memory.
+TEST_F(FakeStreams, AVariableIsWrittenAfterCopiesOfItsValue) {
+  const DeviceScope scope("GPU:0");
+  Variable v(constant(Floats(4, 3.f)));
+  const Tensor one = constant(Floats(4, 1.f));
+  const auto add = function([v](const Tensor& by) mutable {
+    v.assign_add(by);
+    return by;
+  });
+  const auto copied_first = [&](auto&& change) {
+    for (int i = 0; i < 3; ++i) {
+      change();
+      floats(v.read());
+    }
+    gpu->synchronize();
+    fake::take_log();
+    fake::run_at_once(false);
+    const Tensor held = v.read().to("CPU:0");
+    change();
+    gpu->compute().now().host_wait();
+    const Lines log = fake::take_log();
+    held.wait();
+    fake::run_at_once(true);
+    size_t copied = log.size();
+    for (size_t i = log.size(); i-- > 0;) {
+      if (log[i].starts_with("copy from")) copied = i;
+    }
+    size_t written = 0;
+    while (written < log.size() && !log[written].starts_with("kernel")) ++written;
+    EXPECT_LT(written, log.size()) << ::testing::PrintToString(log);
+    return copied < written;
+  };
+  EXPECT_TRUE(copied_first([&] { v.assign_add(one); }));
+  EXPECT_TRUE(copied_first([&] { add(one); }));
+}
+
 // Not in profiles: a kernel's time would begin while it waits for the one before it.
 TEST_F(FakeStreams, KernelsAreMadeReadyEarly) {
   const Tensor x = constant(Floats{1, 2});
