@@ -190,7 +190,7 @@ def test_forward_accumulator_and_recomputed_gradients():
 def test_coverage_command(capsys):
     from tandem.command import coverage
 
-    assert coverage() == 0
+    assert coverage([]) == 0
     lines = capsys.readouterr().out.splitlines()
     total = next(line for line in lines if line.startswith("names that the guides"))
     there, _, wanted = total.split()[-3:]

@@ -40,13 +40,25 @@ void read_png_bytes(png_structp png, png_bytep to, png_size_t n) {
   reader->left.remove_prefix(n);
 }
 
-/// What comes before the pixels. Takes no memory for them, and none for a text, a
-/// profile or another such part that is longer than libpng lets it be by default: some
-/// systems build it without that limit.
+/// Whether each part before the pixels (a text, a profile) is as long as it says: libpng
+/// makes room for one before it reads it.
+bool has_whole_parts(std::string_view bytes) {
+  constexpr size_t kSignature = 8, kHead = 8, kCheck = 4;
+  for (size_t at = kSignature; at + kHead <= bytes.size();) {
+    size_t length = 0;
+    for (size_t i = 0; i < 4; ++i) {
+      length = length << 8 | static_cast<unsigned char>(bytes[at + i]);
+    }
+    if (bytes.substr(at + 4, 4) == "IDAT") return true;
+    if (length > bytes.size() - at - kHead) return false;
+    at += kHead + length + kCheck;
+  }
+  return true;
+}
+
+/// What comes before the pixels. Takes no memory for them.
 bool read_header(Reader& r) {
-  constexpr png_alloc_size_t kMostOfAPart = 8'000'000;
   if (setjmp(png_jmpbuf(r.png))) return false;
-  png_set_chunk_malloc_max(r.png, kMostOfAPart);
   png_set_read_fn(r.png, &r, read_png_bytes);
   png_read_info(r.png, r.info);
   return true;
@@ -117,6 +129,10 @@ void decode_png(std::string_view op, std::string_view bytes,
     fail_image(
         op, fmt::format("Invalid PNG data, size {}: {}", bytes.size(), r.error.message));
   };
+  if (!has_whole_parts(bytes)) {
+    r.error.message = "the data ends too early";
+    fail();
+  }
   if (!read_header(r)) fail();
   const auto height = static_cast<size_t>(png_get_image_height(r.png, r.info));
   const int64_t width = png_get_image_width(r.png, r.info);
