@@ -309,8 +309,8 @@ def moveaxis(a, source, destination):
     """Dimensions at other places."""
     a = asarray(a)
     rank = a.shape.rank
-    source = [axis_of(s, a) for s in _np.atleast_1d(source).tolist()]
-    destination = [axis_of(d, a) for d in _np.atleast_1d(destination).tolist()]
+    source = [axis_of(s, a) for s in _np.reshape(source, -1).tolist()]
+    destination = [axis_of(d, a) for d in _np.reshape(destination, -1).tolist()]
     rest = [i for i in range(rank) if i not in source]
     for d, s in sorted(zip(destination, source)):
         rest.insert(d, s)
