@@ -390,7 +390,7 @@ def test_lengths_that_are_no_integers(number):
             call()
         with pytest.raises(TypeError):
             tf.function(call, autograph=False)()
-    with pytest.raises(tf.errors.InvalidArgumentError, match="int32"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="int64"):
         tf.signal.frame(x, 4, 2**70)
 
 
@@ -418,3 +418,40 @@ def test_convolutions_that_step_beyond_their_input():
     np.testing.assert_allclose(far, near, rtol=1e-5)
     for one, other in zip(tape.gradient(far, [x, kernel]), tape.gradient(near, [x, kernel])):
         np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+@pytest.mark.parametrize("expression", [
+    "tf.gather(tf.ones([1, 0, 11, 2]), [0, 1, 3, 4, 6], axis=2)",
+    "tf.gather(tf.ones([0, 300]), [0, 1, 3, 299], axis=1)",
+    "tf.gather(tf.ones([0, 300]), tf.zeros([0, 4], tf.int64), axis=1, batch_dims=1)",
+    "tf.image.extract_patches(tf.ones([1, 9, 11, 3]), [1, 3, 2, 1], [1, 2, 3, 1], [1, 50, 1, 1], 'VALID')",
+    "tf.nn.depthwise_conv2d(tf.ones([2, 3, 4, 0]), tf.ones([2, 2, 0, 3]), [1, 1, 1, 1], 'SAME')",
+])  # fmt: skip
+def test_gradients_of_no_groups_write_nothing(expression, run_python):
+    """Of no groups the sums of gathered rows wrote one, beyond the memory they had; no channels were divided by."""
+    status, out, err = run_python(
+        f"""
+        import tandem as tf
+
+        def gradient(function):
+            with tf.GradientTape() as tape:
+                x = tf.constant(2.0)
+                tape.watch(x)
+                y = function(x)
+            return tape.gradient(y, x)
+
+        ones = tf.ones
+
+        def scaled(x):
+            tf.ones = lambda shape: ones(shape) * x
+            try:
+                return {expression}
+            finally:
+                tf.ones = ones
+
+        for _ in range(3):
+            print(float(gradient(scaled)), float(gradient(tf.function(scaled, autograph=False))))
+        """,
+        env=GUARDED,
+    )
+    assert status == 0 and out == "0.0 0.0\n" * 3, err

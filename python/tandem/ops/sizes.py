@@ -17,13 +17,13 @@ _LEAST, _MOST = -(2**31), 2**31 - 1
 
 
 def whole(value, what):
-    """A Python integer that fits int32."""
+    """A Python integer that fits int64."""
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{what} must be an integer, got {value!r}.") from None
-    if not _LEAST <= number <= _MOST:
-        raise InvalidArgumentError(None, None, f"{what} {number} is out of the range of int32.")
+    if not -(2**63) <= number < 2**63:
+        raise InvalidArgumentError(None, None, f"{what} {number} is out of the range of int64.")
     return number
 
 
