@@ -8,7 +8,7 @@
 
 namespace tandem::python {
 
-/// The function of that number. Throws nb::python_error where there is none.
+/// The function of that number; null where there is none, which its call says.
 std::shared_ptr<const void> host_function(int64_t token);
 
 }  // namespace tandem::python

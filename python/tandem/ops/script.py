@@ -27,7 +27,10 @@ class _Function:
 
 
 def _call(token, tensors):
-    return _functions[token].call(tensors)
+    function = _functions.get(token)
+    if function is None:
+        raise ValueError(f"callback {token} is not found")
+    return function.call(tensors)
 
 
 _core.set_host_callback(_call, _functions)
