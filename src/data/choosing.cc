@@ -70,7 +70,7 @@ struct RepeatState {
   bool next(typename Kind::Value& value) {
     for (;;) {
       if (!source) {
-        if (left == 0 || (barren && left < 0)) return false;
+        if (left == 0 || (barren && endless())) return false;
         left -= left > 0;
         barren = true;
         source = Kind::open(*input, context);
@@ -81,8 +81,12 @@ struct RepeatState {
       }
       source.reset();
       // Nothing in it: repeating it without end, or often, would not come back.
-      if (barren && (left < 0 || input->cardinality() == 0)) return false;
+      if (barren && (endless() || input->cardinality() == 0)) return false;
     }
+  }
+  bool endless() const {
+    constexpr int64_t kMostEmpty = 1 << 20;  // passes, one after the other
+    return left < 0 || left > kMostEmpty;
   }
 };
 

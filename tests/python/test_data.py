@@ -608,6 +608,8 @@ def test_elements_without_components_beside_others():
 def test_a_source_that_only_fails_is_not_repeated_for_ever(make):
     data = D.from_generator(make, output_signature=tf.TensorSpec([], tf.int64)).repeat()
     assert list(data.take(60).ignore_errors()) == []
+    nothing = D.range(3).take_while(lambda x: x > 5)
+    assert list(nothing.repeat(2**40)) == [] and list(nothing.repeat(3)) == []
     numbers = D.range(2).map(lambda x: tf.debugging.assert_less(x, tf.constant(1, tf.int64)) or x)
     assert [int(x) for x in numbers.repeat().ignore_errors().take(3)] == [0, 0, 0]
 
