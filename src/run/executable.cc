@@ -243,8 +243,8 @@ void Executable::finish(Frame& f) {
   f.fresh = false;
 }
 
-// Threads have run kernels, some of them perhaps for the first time (run/first_run.h). The
-// first call of a frame waits for its devices.
+// Threads have run kernels, some of them perhaps for the first time (run/first_run.h).
+// The first call of a frame waits for its devices.
 void Executable::settle_first_run(Frame& f) {
   if (has_async_) wait_for_lanes(f);
   std::vector<const Kernel*> fresh;

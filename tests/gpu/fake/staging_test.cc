@@ -154,7 +154,6 @@ TEST_F(FakeStaging, WorkReadsWhatWasCopiedRightBeforeIt) {
   EXPECT_EQ(wrong, 0);
 }
 
-
 TEST_F(FakeStaging, PageLockedMemoryIsBoundedAndGivenBack) {
   round_trip(*gpu, bytes_of(kMoreThanBlocks, 9), false);
   const size_t most = fake::page_locked();

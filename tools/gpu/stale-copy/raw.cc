@@ -6,10 +6,11 @@
 // are written again, and two values alternate, so that what is stale shows.
 //   raw SECONDS [threads=8] [way=query|event|host|same] [graphs=2] [captures=2] [lock=0]
 //       [bytes=1024] [blocks=1] [memory=mapped|plain]
-// query: cuStreamQuery right after the copy; when it says done nobody waits. event: always
-// an event. host: the host waits for the copy. same: copy and kernel on one stream.
-// graphs: threads that launch a captured kernel on the kernels' stream; captures: threads
-// that record, instantiate, launch and destroy graphs. lock=1: one driver call at a time.
+// query: cuStreamQuery right after the copy; when it says done nobody waits. event:
+// always an event. host: the host waits for the copy. same: copy and kernel on one
+// stream. graphs: threads that launch a captured kernel on the kernels' stream; captures:
+// threads that record, instantiate, launch and destroy graphs. lock=1: one driver call at
+// a time.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -82,8 +83,12 @@ std::atomic<long> pairs{0}, wrong{0}, known{0};
 std::recursive_mutex order;
 bool locked = false;
 struct Turn {
-  Turn() { if (locked) order.lock(); }
-  ~Turn() { if (locked) order.unlock(); }
+  Turn() {
+    if (locked) order.lock();
+  }
+  ~Turn() {
+    if (locked) order.unlock();
+  }
 };
 
 /// memory=mapped: pages that are mapped, as Tandem's allocator takes them.
@@ -127,8 +132,8 @@ void pair(int number, const std::string& way, size_t bytes, size_t blocks) {
   }
   const size_t words = bytes / 4;
   for (uint32_t i = 0; !over; ++i) {
-    auto* const block = reinterpret_cast<uint32_t*>(static_cast<char*>(memory) +
-                                                    ((i % blocks) << 20));
+    auto* const block =
+        reinterpret_cast<uint32_t*>(static_cast<char*>(memory) + ((i % blocks) << 20));
     const uint32_t value = static_cast<uint32_t>(number) << 24 | (i & 0xffffff);
     for (size_t w = 0; w < words; ++w) block[w] = value;
     if (way == "same") {
@@ -181,10 +186,11 @@ void pair(int number, const std::string& way, size_t bytes, size_t blocks) {
     CU(cuMemcpyDtoHAsync(result, from, bytes, copies));
     CU(cuStreamSynchronize(copies));
     const uint32_t there = static_cast<const uint32_t*>(result)[first];
-    std::printf("thread %d turn %u: %zu of %zu words wrong, word %zu is %x, not %x; "
-                "in the GPU's memory there is %x now: %s\n",
-                number, i, bad, words, first, got[first], value, there,
-                there == value ? "read too early" : "copied wrongly");
+    std::printf(
+        "thread %d turn %u: %zu of %zu words wrong, word %zu is %x, not %x; "
+        "in the GPU's memory there is %x now: %s\n",
+        number, i, bad, words, first, got[first], value, there,
+        there == value ? "read too early" : "copied wrongly");
     std::fflush(stdout);
     ++wrong;
   }
