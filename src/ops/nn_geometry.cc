@@ -71,7 +71,8 @@ int64_t dim_or_unknown(const Shape& s, int i) {
 /// The step to a second window that there is not: libraries keep strides in 32 bits and
 /// multiply them.
 void limit_stride(WindowDim& d) {
-  if (d.out == 1) d.stride = std::min(d.stride, std::max<int64_t>(d.in, 1));
+  const int64_t padded = d.in + d.before + d.after;
+  if (d.out == 1) d.stride = std::min(d.stride, std::max<int64_t>(padded, 1));
 }
 
 }  // namespace

@@ -424,7 +424,6 @@ def test_convolutions_that_step_beyond_their_input():
     "tf.gather(tf.ones([1, 0, 11, 2]), [0, 1, 3, 4, 6], axis=2)",
     "tf.gather(tf.ones([0, 300]), [0, 1, 3, 299], axis=1)",
     "tf.gather(tf.ones([0, 300]), tf.zeros([0, 4], tf.int64), axis=1, batch_dims=1)",
-    "tf.image.extract_patches(tf.ones([1, 9, 11, 3]), [1, 3, 2, 1], [1, 2, 3, 1], [1, 50, 1, 1], 'VALID')",
     "tf.nn.depthwise_conv2d(tf.ones([2, 3, 4, 0]), tf.ones([2, 2, 0, 3]), [1, 1, 1, 1], 'SAME')",
 ])  # fmt: skip
 def test_gradients_of_no_groups_write_nothing(expression, run_python):

@@ -215,8 +215,6 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         return with_sizes(pieces, outer_sizes(signal, 1), [size_of(pieces, 1), whole(frame_length, "frame_length")])
     axis = axis_of(axis, signal)
     length, step, size = whole(frame_length, "frame_length"), whole(frame_step, "frame_step"), size_of(signal, axis)
-    if max(length, step) > int32.max:
-        raise ValueError(f"Can't convert an out-of-range integer to Tensor: frame_length {length}, frame_step {step}.")
     if length < 0 or step < 1:
         raise ValueError(f"frame_length must not be negative and frame_step be positive, got {length} and {step}.")
     if is_tensor(size):
