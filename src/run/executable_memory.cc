@@ -108,7 +108,10 @@ Ref<Buffer> Executable::allocate_arena(const ArenaNeed& need) const {
 }
 
 void Executable::attach(Frame& f) {
-  f.arenas.resize(needs_.size());
+  if (f.arenas.size() != needs_.size()) {
+    const std::lock_guard frames(frames_mutex_);  // somebody may count their bytes
+    f.arenas.resize(needs_.size());
+  }
   try {
     attach_now(f);
   } catch (const ResourceExhaustedError&) {
