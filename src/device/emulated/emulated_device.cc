@@ -44,8 +44,7 @@ double emulated_speed() {
   if (!(speed > 0 && speed <= 1)) {
     throw ValueError(
         "TANDEM_EMULATED_SPEED must be more than 0 and at most 1 (as fast as the cores "
-        "that "
-        "play the GPU), got " +
+        "that play the GPU), got " +
         std::to_string(speed));
   }
   return speed;

@@ -60,10 +60,7 @@ Layouts layouts_of(const ConvProblem& p) {
     l.src.push_back(d.in);
     l.dst.push_back(d.out);
     l.weights.push_back(d.size);
-    // A window that moves past the input does so however far it moves; oneDNN has no
-    // primitives for some strides.
-    const int64_t reach = d.in + d.before + d.after;
-    l.strides.push_back(d.out == 1 ? std::min<int64_t>(d.stride, reach) : d.stride);
+    l.strides.push_back(d.stride);
     l.dilations.push_back(d.dilation - 1);
     l.before.push_back(d.before);
     l.after.push_back(d.after);
