@@ -74,10 +74,7 @@ class CudaCaptured final : public Captured,
       device_.activate();
       bound_.tell(exec_);
     }
-    const TimePoint point = stream_.enqueue([this](const StreamContext& context) {
-      check(driver().cuGraphLaunch(exec_, static_cast<CUstream>(context.native)),
-            "launching a captured step");
-    });
+    const TimePoint point = stream_.launch(exec_);
     last_ = point.sequence;
     if (loops_) device_.loops().launched(last_);
     if (begin) {

@@ -60,6 +60,14 @@ TimePoint CudaStream::enqueue(StreamTask task) {
   return {this, number};
 }
 
+TimePoint CudaStream::launch(CUgraphExec graph) {
+  return enqueue([&](const StreamContext& context) {
+    const std::lock_guard giving(giving_);
+    check(driver().cuGraphLaunch(graph, static_cast<CUstream>(context.native)),
+          "launching a captured step");
+  });
+}
+
 // Half of the queue stays with the GPU, which is not to run out of work meanwhile.
 void CudaStream::make_room() {
   const uint64_t passed = completed_.load(std::memory_order_acquire);
@@ -97,7 +105,8 @@ void CudaStream::wait(TimePoint point) {
     return;
   }
   if (!other->options_.device->enter()) return;
-  std::lock_guard lock(other->mutex_);
+  const std::lock_guard giving(giving_);
+  const std::lock_guard lock(other->mutex_);
   const CUevent event = other->event_for(point.sequence);
   options_.device->activate();
   if (event) check(driver().cuStreamWaitEvent(native_, event, 0), "waiting for an event");

@@ -41,6 +41,9 @@ class CudaStream final : public Stream {
   TimePoint submit(StreamTask task) override;
   /// The same, but what the task throws is the caller's, and not left with the stream.
   TimePoint enqueue(StreamTask task);
+  /// Enqueues a graph, while no wait() is given to the stream: the driver (580) can lose
+  /// a wait that meets the launch of a graph by another thread (tools/gpu/lost-wait).
+  TimePoint launch(CUgraphExec graph);
   void make_room() override;
   std::unique_ptr<Captured> capture(
       std::function<void(const StreamContext&)> task) override;
@@ -114,6 +117,8 @@ class CudaStream final : public Stream {
   CUstream native_ = nullptr;
   std::atomic<uint64_t> submitted_{0}, completed_{0};
   std::atomic<bool> closed_{false};
+
+  std::mutex giving_;  // held for graphs and waits that are enqueued; before a mutex_
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable ended_;

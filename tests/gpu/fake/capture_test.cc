@@ -1,6 +1,8 @@
 // Captured work on the pretended GPU: what comes after what, which addresses copies have,
 // and how many launches a compiled function makes.
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include <cuda.h>
 
@@ -49,6 +51,34 @@ TEST_F(FakeCapture, AStepComesAfterThoseItNamesAndNoOthers) {
             (Lines{"copy", "copy", "copy < copy", "copy < copy,copy", "copy < copy"}));
   captured->launch().host_wait();
   EXPECT_EQ(b.data()[1], 2);
+}
+
+// The real driver loses some waits that meet the launch of a graph by another thread.
+TEST_F(FakeCapture, NoWaitMeetsTheLaunchOfAGraph) {
+  const Bytes a(*gpu, {1}), b(*gpu, {2});
+  const auto captured = gpu->compute().capture([&](const StreamContext&) {
+    CaptureSession& session = *CaptureSession::current();
+    session.begin({}, {"copy", nullptr, nullptr}, {});
+    session.copy(b.data(), a.data(), 1);
+    session.end();
+  });
+  fake::run_at_once(false);
+  fake::take_time_to_launch_graphs(50);
+  const int lost = fake::lost_waits();
+  std::atomic<bool> over{false};
+  std::thread launches([&] {
+    for (int i = 0; i < 100; ++i) captured->launch().host_wait();
+    over = true;
+  });
+  const uint8_t source = 3;
+  while (!over) {
+    const TimePoint copied = gpu->copy(gpu->copy_in(), b.data(), &source, 1);
+    gpu->compute().wait(copied);
+    gpu->compute().now().host_wait();
+  }
+  launches.join();
+  fake::take_time_to_launch_graphs(0);
+  EXPECT_EQ(fake::lost_waits(), lost);
 }
 
 TEST_F(FakeCapture, CopiesTakeOtherAddressesFromTheNextLaunchOn) {

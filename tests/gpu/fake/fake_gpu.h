@@ -39,6 +39,10 @@ void refuse_copy(int result, int before = 0);
 /// nodes; 0: no longer.
 void refuse_graph_launches(int result);
 void refuse_conditional_graphs(int result);
+/// Each launch of a graph takes so long. A wait that is given to its stream meanwhile is
+/// lost, as the real driver loses some, and counted.
+void take_time_to_launch_graphs(int microseconds);
+int lost_waits();
 /// The next wait for an event or a stream finds this error, and every call after it.
 void lose_the_gpu(int result);
 /// What a kernel does that finds a bad value: it reports to mapped host memory.

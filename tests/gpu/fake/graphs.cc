@@ -229,6 +229,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
   return CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
+  const Launching launching(of(stream));
   const Lock lock(mutex());
   if (state().lost) return state().lost;
   if (state().graph_launches) return state().graph_launches;

@@ -1,6 +1,7 @@
 // What the parts of the pretended GPU share. Everything is guarded by mutex().
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -72,6 +73,7 @@ struct Task {
 struct Stream {
   uint32_t id = 0;
   bool busy = false;  // a task of its queue is being done
+  std::atomic<int> launching = 0;  // graphs that are being launched
   std::deque<Task> queue;
   std::unique_ptr<Graph> capturing;
   Graph* body = nullptr;    // of a conditional node, when that is captured
@@ -108,8 +110,21 @@ struct State {
   std::vector<unsigned> conditions;  // by handle, from 1
   std::deque<bool> answers;
   std::map<std::string, std::vector<uint64_t>> last_words;  // by kernel
+  std::atomic<int> graph_launch_us = 0, lost_waits = 0;
 };
 State& state();
+
+/// The time that a launch of a graph takes; not locked.
+class Launching {
+ public:
+  explicit Launching(Stream* stream);
+  Launching(const Launching&) = delete;
+  Launching& operator=(const Launching&) = delete;
+  ~Launching();
+
+ private:
+  Stream* stream_;
+};
 
 /// Gives work to a stream: queued, done, or captured.
 CUresult give(Stream* stream, const Work& work);

@@ -190,6 +190,18 @@ void refuse_conditional_graphs(int result) {
   const Lock lock(mutex());
   state().conditional_graphs = static_cast<CUresult>(result);
 }
+void take_time_to_launch_graphs(int microseconds) {
+  state().graph_launch_us = microseconds;
+}
+int lost_waits() { return state().lost_waits; }
+
+Launching::Launching(Stream* stream) : stream_(stream) {
+  ++stream_->launching;
+  const std::chrono::microseconds time(state().graph_launch_us);
+  if (time.count()) std::this_thread::sleep_for(time);
+}
+Launching::~Launching() { --stream_->launching; }
+
 void lose_the_gpu(int result) {
   const Lock lock(mutex());
   state().lost = static_cast<CUresult>(result);
@@ -267,7 +279,12 @@ CUresult cuStreamSynchronize(CUstream stream) {
   return CUDA_SUCCESS;
 }
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  const bool lost = of(stream)->launching > 0;
   const Lock lock(mutex());
+  if (lost) {
+    ++state().lost_waits;
+    return CUDA_SUCCESS;
+  }
   Event* const e = of(event);
   Stream* const from = e->stream;
   const uint64_t wanted = e->wanted;

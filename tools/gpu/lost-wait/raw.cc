@@ -4,13 +4,14 @@
 // makes a wait unnecessary), or simpler ones. Every value is checked. Nothing is shared
 // between threads but the streams: each has buffers of its own, which are idle when they
 // are written again, and two values alternate, so that what is stale shows.
-//   raw SECONDS [threads=8] [way=query|event|host|same] [graphs=2] [captures=2] [lock=0]
+//   raw SECONDS [threads=8] [way=query|event|host|same] [graphs=2] [captures=2] [lock=LETTERS]
 //       [bytes=1024] [blocks=1] [memory=mapped|plain]
 // query: cuStreamQuery right after the copy; when it says done nobody waits. event:
 // always an event. host: the host waits for the copy. same: copy and kernel on one
 // stream. graphs: threads that launch a captured kernel on the kernels' stream; captures:
-// threads that record, instantiate, launch and destroy graphs. lock=1: one driver call at
-// a time.
+// threads that record, instantiate, launch and destroy graphs. lock: which calls are made one at
+// a time, of any thread: c copies to the GPU, q queries, r records of events, w waits of
+// the kernels' stream, k kernels, b all calls of the way back, g launches of graphs.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -81,14 +82,16 @@ CUfunction function;
 std::atomic<bool> over{false};
 std::atomic<long> pairs{0}, wrong{0}, known{0};
 std::recursive_mutex order;
-bool locked = false;
+std::string locked;
+/// Held during a call of the kind that the letter names, when lock= has it.
 struct Turn {
-  Turn() {
-    if (locked) order.lock();
+  explicit Turn(char kind) : held(locked.find(kind) != std::string::npos) {
+    if (held) order.lock();
   }
   ~Turn() {
-    if (locked) order.unlock();
+    if (held) order.unlock();
   }
+  const bool held;
 };
 
 /// memory=mapped: pages that are mapped, as Tandem's allocator takes them.
@@ -137,24 +140,27 @@ void pair(int number, const std::string& way, size_t bytes, size_t blocks) {
     const uint32_t value = static_cast<uint32_t>(number) << 24 | (i & 0xffffff);
     for (size_t w = 0; w < words; ++w) block[w] = value;
     if (way == "same") {
-      const Turn turn;
+      const Turn turn('c');
       CU(cuMemcpyHtoDAsync(from, block, bytes, kernels));
     } else {
       {
-        const Turn turn;
+        const Turn turn('c');
         CU(cuMemcpyHtoDAsync(from, block, bytes, copies));
       }
       bool done = false;
       if (way == "query") {
-        const Turn turn;
+        const Turn turn('q');
         const CUresult r = cuStreamQuery(copies);
         if (r != CUDA_ERROR_NOT_READY) CU(r);
         done = r == CUDA_SUCCESS;
         known += done;
       }
       if (!done) {
-        const Turn turn;
-        CU(cuEventRecord(copied, copies));
+        {
+          const Turn turn('r');
+          CU(cuEventRecord(copied, copies));
+        }
+        const Turn turn('w');
         if (way == "host") {
           CU(cuEventSynchronize(copied));
         } else {
@@ -163,34 +169,46 @@ void pair(int number, const std::string& way, size_t bytes, size_t blocks) {
       }
     }
     {
-      const Turn turn;
+      const Turn turn('k');
       launch(kernels, to, from, bytes);
     }
     {
-      const Turn turn;
+      const Turn turn('r');
       CU(cuEventRecord(computed, kernels));
+    }
+    {
+      const Turn turn('b');
       CU(cuStreamWaitEvent(back, computed, 0));
       CU(cuMemcpyDtoHAsync(result, to, bytes, back));
       CU(cuEventRecord(fetched, back));
     }
     CU(cuEventSynchronize(fetched));
     ++pairs;
-    const auto* const got = static_cast<const uint32_t*>(result);
+    auto* const got = static_cast<volatile uint32_t*>(result);
+    std::vector<uint32_t> seen(words);
     size_t bad = 0, first = 0;
     for (size_t w = words; w-- > 0;) {
-      if (got[w] != value) ++bad, first = w;
+      seen[w] = got[w];
+      if (seen[w] != value) ++bad, first = w;
     }
     if (!bad) continue;
-    // What lies there now: the copy itself, or when it was read.
-    std::vector<uint32_t> now(words);
-    CU(cuMemcpyDtoHAsync(result, from, bytes, copies));
-    CU(cuStreamSynchronize(copies));
-    const uint32_t there = static_cast<const uint32_t*>(result)[first];
+    // Who was early: the host that looks again later, the copy back, or the kernel.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const uint32_t later = got[first];
+    const auto fetch = [&](CUdeviceptr at) {
+      CU(cuMemcpyDtoHAsync(result, at, bytes, copies));
+      CU(cuStreamSynchronize(copies));
+      return static_cast<const uint32_t*>(result)[first];
+    };
+    const uint32_t computed_value = fetch(to), copied_value = fetch(from);
     std::printf(
-        "thread %d turn %u: %zu of %zu words wrong, word %zu is %x, not %x; "
-        "in the GPU's memory there is %x now: %s\n",
-        number, i, bad, words, first, got[first], value, there,
-        there == value ? "read too early" : "copied wrongly");
+        "thread %d turn %u: %zu of %zu words wrong, word %zu is %x, not %x; 20 ms later %x, "
+        "the kernel's result %x, its argument %x: %s\n",
+        number, i, bad, words, first, seen[first], value, later, computed_value, copied_value,
+        later == value            ? "the host looked too early"
+        : computed_value == value ? "the copy back read too early"
+        : copied_value == value   ? "the kernel read too early"
+                                  : "copied wrongly");
     std::fflush(stdout);
     ++wrong;
   }
@@ -215,9 +233,15 @@ void launch_graphs(bool fresh, size_t bytes) {
       CU(cuStreamDestroy(recording));
     }
     {
-      const Turn turn;
-      CU(cuGraphLaunch(exec, kernels));
-      cuStreamQuery(kernels);
+      {
+        const Turn turn('g');
+        CU(cuGraphLaunch(exec, kernels));
+      }
+      {
+        const Turn turn('q');
+        cuStreamQuery(kernels);
+      }
+      const Turn turn('r');
       CU(cuEventRecord(event, kernels));
     }
     CU(cuEventSynchronize(event));
@@ -238,7 +262,8 @@ int main(int count, char** words) {
   const std::string way = option("way", "query");
   const size_t bytes = std::stoul(option("bytes", "1024"));
   const size_t blocks = std::stoul(option("blocks", "1"));
-  locked = option("lock", "0") == "1";
+  locked = option("lock", "");
+  if (locked == "all") locked = "cqrwkbg";
   CU(cuInit(0));
   CUdevice device = 0;
   CU(cuDeviceGet(&device, 0));
