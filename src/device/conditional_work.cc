@@ -1,7 +1,7 @@
 #include "device/conditional_work.h"
 
 #include <mutex>
-#include <set>
+#include <map>
 
 #include "base/interrupt.h"
 #include "device/device.h"
@@ -14,7 +14,7 @@ namespace {
 // By address: devices live as long as the process.
 struct Offers {
   std::mutex mutex;
-  std::set<const Device*> devices;
+  std::map<const Device*, bool> devices;  // and whether they have branches
 };
 Offers& offers() {
   static auto* const all = new Offers;
@@ -23,14 +23,15 @@ Offers& offers() {
 
 }  // namespace
 
-void ConditionalWork::offer(const Device& device) {
+void ConditionalWork::offer(const Device& device, bool branches) {
   const std::lock_guard lock(offers().mutex);
-  offers().devices.insert(&device);
+  offers().devices[&device] = branches;
 }
 
-bool ConditionalWork::offered_by(const Device& device) {
+bool ConditionalWork::offered_by(const Device& device, bool for_branches) {
   const std::lock_guard lock(offers().mutex);
-  return offers().devices.contains(&device);
+  const auto found = offers().devices.find(&device);
+  return found != offers().devices.end() && (found->second || !for_branches);
 }
 
 void LookingWork::repeat(const Loop& loop, Task test, Task turn) {

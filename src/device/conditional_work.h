@@ -40,9 +40,10 @@ class ConditionalWork {
   /// One of the branches; the last one for integers that name none.
   virtual void choose(const Selector& selector, size_t branches, BranchTask branch) = 0;
 
-  /// Which devices have it. A device says so when it is made.
-  static void offer(const Device& device);
-  static bool offered_by(const Device& device);
+  /// Which devices have it, and whether for branches, too. A device says so when it is
+  /// made.
+  static void offer(const Device& device, bool branches = true);
+  static bool offered_by(const Device& device, bool for_branches = false);
 
  protected:
   ConditionalWork() : outer_(t_current) { t_current = this; }

@@ -135,7 +135,7 @@ ConditionalChoice choose_conditional(const Question& q) {
     return ConditionalChoice{nullptr, "no conditional node: " + why};
   };
   if (!env_bool("TANDEM_CONDITIONAL_NODES", true)) return no("switched off");
-  if (!ConditionalWork::offered_by(*device)) {
+  if (!ConditionalWork::offered_by(*device, !loop)) {
     return no(device->short_name() + " has none");
   }
   std::string why = unfit_value(q, *device);

@@ -1,6 +1,6 @@
 // tandem_prebuild PLUGIN CACHE FILE [ARCHITECTURE...]: compiles the kernels of usual
-// calls for the architectures of kernels/cuda/prebuilt.h, or for those of them that are
-// named (80: compute capability 8.0), and writes them into FILE, which lies beside the
+// calls for the architectures of kernels/cuda/prebuilt.h, or for those that are named
+// (80: compute capability 8.0), and writes them into FILE, which lies beside the
 // plugin. What CACHE has already is not compiled again.
 #include <cstdio>
 #include <cstdlib>
@@ -45,8 +45,16 @@ void prepare_all(const Graph& graph, Device& device) {
   }
 }
 
+std::set<int> usual_architectures() {
+  std::set<int> all;
+  for (const cuda::CompileTarget target : cuda::kPrebuiltTargets) {
+    if (!target.ptx) all.insert(target.arch);
+  }
+  return all;
+}
+
 int run(const char* plugin, const char* cache, const char* file,
-        const std::set<std::string>& wanted) {
+        const std::set<int>& wanted) {
   void* const library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
   if (!library) throw NotFoundError(dlerror());
   const auto entry =
@@ -54,10 +62,8 @@ int run(const char* plugin, const char* cache, const char* file,
   if (!entry) throw NotFoundError(std::string(plugin) + " exports no tandem_prebuilder");
   cuda::Prebuilder& prebuilder = *entry();
   const std::vector<Graph> ops = op_graphs(), steps = step_graphs();
-  for (const cuda::CompileTarget target : cuda::kPrebuiltTargets) {
-    if (target.ptx) continue;
-    if (!wanted.empty() && !wanted.contains(std::to_string(target.arch))) continue;
-    Device& device = prebuilder.device(target.arch);
+  for (const int arch : wanted.empty() ? usual_architectures() : wanted) {
+    Device& device = prebuilder.device(arch);
     config::enable_tensor_float_32_execution(true);
     for (const Graph& g : ops) prepare_all(g, device);
     for (const bool rounded : {true, false}) {
@@ -86,8 +92,9 @@ int main(int count, char** arguments) {
   }
   setenv("CUDA_VISIBLE_DEVICES", "", 1);  // a GPU that is here is not needed
   try {
-    return tandem::prebuild::run(arguments[1], arguments[2], arguments[3],
-                                 {arguments + 4, arguments + count});
+    std::set<int> wanted;
+    for (int i = 4; i < count; ++i) wanted.insert(std::stoi(arguments[i]));
+    return tandem::prebuild::run(arguments[1], arguments[2], arguments[3], wanted);
   } catch (const std::exception& error) {
     fmt::print(stderr, "tandem_prebuild: {}\n", error.what());
     return 1;

@@ -82,7 +82,8 @@ CudaDevice::CudaDevice(Options options)
                 .reports = false}),
       copy_out_({.lane = recorder::intern(short_name() + "/copy_out"), .device = this}) {
   if (is_imagined()) multiprocessors_ = options_.imagined_multiprocessors;
-  ConditionalWork::offer(*this);
+  const DriverAbilities& can = driver_abilities();
+  if (can.conditional_loops) ConditionalWork::offer(*this, can.conditional_branches);
   note_reads_host_at_once(*this);
   Devices& all = devices();
   std::lock_guard lock(all.mutex);

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
 
 namespace tandem::cuda {
@@ -9,12 +10,10 @@ namespace {
 
 CuptiLoad open_cupti() {
   CuptiLoad result;
-  const std::string name = kCuptiLibrary;
+  const std::string name = library_file(Library::kCupti);
   void* library = open_library(name);
   if (!library) {
-    result.problem = name +
-                     " cannot be loaded; install CUDA 13 or the package extra [cuda], or "
-                     "name its folder in TANDEM_CUDA_LIBRARY_PATH";
+    result.problem = name + " cannot be loaded; " + library_remedy();
     return result;
   }
   auto* api = new CuptiApi;
@@ -27,7 +26,7 @@ CuptiLoad open_cupti() {
   if (!missing.empty()) {
     delete api;
     result.problem = path_of_library(library) + " has no " + missing +
-                     "; install the CUPTI of CUDA 13";
+                     "; install a newer CUPTI";
     return result;
   }
   result.api = api;

@@ -1,6 +1,7 @@
 // CUPTI, NVIDIA's library that says what a GPU did and when, as a table of functions. It
 // is loaded when a profile is recorded and a GPU is in use; where it is not installed,
-// profiles have what the host knows. The table is filled once; any thread.
+// profiles have what the host knows. That of CUDA 12 has the fields that are read at the
+// same places as that of CUDA 13, whose header is used. The table is filled once; any thread.
 #pragma once
 
 #include <string>
@@ -28,8 +29,6 @@ struct CuptiLoad {
   const CuptiApi* api = nullptr;  // null: see problem
   std::string problem;            // one line with a remedy
 };
-
-inline constexpr const char* kCuptiLibrary = "libcupti.so.13";
 
 /// Loads the library on the first call.
 const CuptiLoad& load_cupti();

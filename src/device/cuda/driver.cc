@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include "device/cuda/older_driver.h"
 #include "tandem/error.h"
 
 namespace tandem::cuda {
@@ -32,13 +33,16 @@ DriverLoad open_driver() {
       reinterpret_cast<decltype(api->name)>(dlsym(library, TANDEM_CUDA_TEXT(name))); \
   if (!api->name && missing.empty()) missing = TANDEM_CUDA_TEXT(name);
   TANDEM_CUDA_DRIVER(TANDEM_CUDA_LOAD)
+  const std::string needed = missing;
+  TANDEM_CUDA_NEWER_DRIVER(TANDEM_CUDA_LOAD)
 #undef TANDEM_CUDA_LOAD
 #undef TANDEM_CUDA_TEXT
 #undef TANDEM_CUDA_TEXT_
+  if (needed.empty()) result.abilities = complete_driver(*api, library, missing);
   if (!missing.empty()) {
     delete api;
     result.problem = "the NVIDIA driver is too old: libcuda.so.1 has no " + missing +
-                     "; install a driver for CUDA 13 (580 or newer)";
+                     "; install driver 535 or newer";
     return result;
   }
   result.api = api;

@@ -7,11 +7,13 @@ namespace tandem::cuda {
 std::vector<size_t> parameter_sizes(CUfunction function) {
   std::vector<size_t> sizes;
   size_t offset = 0, size = 0;
-  while (driver().cuFuncGetParamInfo(function, sizes.size(), &offset, &size) ==
-         CUDA_SUCCESS) {
+  for (;;) {
+    const CUresult result =
+        driver().cuFuncGetParamInfo(function, sizes.size(), &offset, &size);
+    if (result == CUDA_ERROR_NOT_SUPPORTED) check(result, "looking at a kernel's arguments");
+    if (result != CUDA_SUCCESS) return sizes;
     sizes.push_back(size);
   }
-  return sizes;
 }
 
 }  // namespace tandem::cuda

@@ -52,8 +52,9 @@ bool after_kernels(CUstream stream) {
 
 bool starts_early(const CudaDevice& device, CUstream stream, const LaunchShape& s) {
   if (!s.early || device.arch() < kFirstOverlapArch || !switched_on()) return false;
-  return t_mode == Mode::kStream ? !recorder::enabled()
-                                 : t_mode == Mode::kAllowed && after_kernels(stream);
+  if (t_mode == Mode::kStream) return !recorder::enabled();
+  return t_mode == Mode::kAllowed && driver_abilities().early_captured &&
+         after_kernels(stream);
 }
 
 }  // namespace

@@ -14,6 +14,10 @@ namespace fs = std::filesystem;
 namespace {
 constexpr const char* kGivenFolder = "TANDEM_CUDA_LIBRARY_PATH";
 constexpr int kMode = RTLD_NOW | RTLD_LOCAL;
+constexpr const char* kPackages[] = {
+    "cu13",  // all of CUDA 13
+    "cuda_nvrtc", "cublas",    "cufft",      "cusolver",
+    "cusparse",   "nvjitlink", "cuda_cupti", "cudnn"};
 }  // namespace
 
 std::vector<std::string> package_places(const std::string& plugin) {
@@ -21,7 +25,7 @@ std::vector<std::string> package_places(const std::string& plugin) {
   fs::path at = fs::path(plugin).parent_path();
   // The plugin is <site-packages>/tandem/libtandem_cuda.so, or deeper in a build tree.
   for (int up = 0; up < 4 && at.has_parent_path(); ++up, at = at.parent_path()) {
-    for (const char* package : {"cu13", "cudnn"}) {
+    for (const char* package : kPackages) {
       std::error_code error;
       const fs::path found = at / "nvidia" / package / "lib";
       if (fs::is_directory(found, error)) places.push_back(found.string());
@@ -32,7 +36,7 @@ std::vector<std::string> package_places(const std::string& plugin) {
 
 std::vector<std::string> library_places() {
   Dl_info self;
-  const auto* here = reinterpret_cast<const void*>(&open_library);
+  const auto* here = reinterpret_cast<const void*>(&path_of_library);
   const bool found = dladdr(here, &self) && self.dli_fname;
   return library_places(found ? self.dli_fname : "");
 }
@@ -79,16 +83,6 @@ std::string path_of_library(void* library) {
   link_map* map = nullptr;
   if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || !map) return {};
   return map->l_name;
-}
-
-std::string missing_library(std::span<const char* const> names) {
-  for (const char* name : names) {
-    if (open_library(name)) continue;
-    return std::string(name) +
-           " cannot be loaded; install CUDA 13 or the package extra [cuda], or name its "
-           "folder in TANDEM_CUDA_LIBRARY_PATH";
-  }
-  return {};
 }
 
 }  // namespace tandem::cuda

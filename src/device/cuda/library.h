@@ -4,7 +4,6 @@
 // stay open. Any thread.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
@@ -28,14 +27,9 @@ std::vector<std::string> library_places();
 /// The same for a plugin that is the file `plugin`.
 std::vector<std::string> library_places(const std::string& plugin);
 /// Folders of NVIDIA's Python packages beside the package in which the file `plugin`
-/// lies: <site-packages>/nvidia/cu13/lib and <site-packages>/nvidia/cudnn/lib.
+/// lies: <site-packages>/nvidia/cu13/lib of CUDA 13, nvidia/cublas/lib, nvidia/cufft/lib, …
+/// of CUDA 12, and nvidia/cudnn/lib.
 std::vector<std::string> package_places(const std::string& plugin);
-/// The libraries that the kernels need.
-inline constexpr const char* kNeededLibraries[] = {"libnvrtc.so.13", "libcublasLt.so.13"};
-/// "" when all of them can be loaded, else one line that names the first one missing,
-/// with a remedy.
-std::string missing_library(std::span<const char* const> names = kNeededLibraries);
-
 /// Sets `function` to the library's of that name; false, and null, where it has none.
 template <class F>
 bool find_symbol(void* library, const std::string& name, F& function) {

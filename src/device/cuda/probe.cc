@@ -34,7 +34,7 @@ ProbeResult probe_gpus(const DriverLoad& load, const char* visible,
   if (api.cuDriverGetVersion(&version) == CUDA_SUCCESS && version < kNeededDriver) {
     result.reason = "the NVIDIA driver is too old: it offers CUDA " +
                     version_text(version) + " and CUDA " + version_text(kNeededDriver) +
-                    " is needed; install driver 580 or newer";
+                    " is needed; install driver " + kNeededDriverName + " or newer";
     return result;
   }
   int count = 0;
@@ -70,11 +70,12 @@ ProbeResult probe_gpus(const DriverLoad& load, const char* visible,
     gpu.probed.details.compute_capability =
         std::to_string(major) + "." + std::to_string(minor);
     gpu.probed.memory_bytes = static_cast<int64_t>(bytes);
-    // CUDA 13 generates code from compute capability 7.5 on.
+    // CUDA 13 generates code from compute capability 7.5 on, and kernels are tried from
+    // there on.
     if (gpu.arch < 75) {
       result.reason = std::string(name) + " has compute capability " +
                       gpu.probed.details.compute_capability +
-                      ", and CUDA 13 needs 7.5 or newer";
+                      ", and Tandem needs 7.5 or newer (GTX 16, RTX 20, T4)";
       continue;
     }
     result.gpus.push_back(std::move(gpu));

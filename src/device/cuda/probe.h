@@ -11,8 +11,9 @@
 
 namespace tandem::cuda {
 
-/// The driver's interface version this plugin needs: 13.0.
-inline constexpr int kNeededDriver = 13000;
+/// The driver's interface version this plugin needs, 12.2, and the first driver that has it.
+inline constexpr int kNeededDriver = 12020;
+inline constexpr const char* kNeededDriverName = "535";
 
 struct FoundGpu {
   CUdevice device = 0;

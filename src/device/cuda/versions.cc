@@ -6,8 +6,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include "device/cuda/cupti.h"
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
+#include "device/cuda/older_driver.h"
 #include "device/cuda/probe.h"
 
 namespace tandem::cuda {
@@ -33,12 +34,14 @@ std::string module_version() {
 
 PartVersion driver_part(const DriverLoad& load) {
   PartVersion part{"driver", "", "",
-                   "580 (" + interface_text(kNeededDriver) + ") or newer"};
+                   fmt::format("{} ({}) or newer", kNeededDriverName,
+                               interface_text(kNeededDriver))};
   int version = 0;
   if (load.api && load.api->cuDriverGetVersion(&version) == CUDA_SUCCESS) {
     const std::string module = module_version();
     part.found = module.empty() ? interface_text(version)
                                 : module + " (" + interface_text(version) + ")";
+    part.slower = slower_ways(version);
   }
   return part;
 }
@@ -46,8 +49,8 @@ PartVersion driver_part(const DriverLoad& load) {
 namespace {
 
 /// A library whose version is a number of the form 10000 * major + 100 * minor + patch.
-PartVersion numbered_part(const char* name, const char* file, const char* function,
-                          const char* needed) {
+PartVersion numbered_part(const char* name, const std::string& file, const char* function,
+                          const std::string& needed) {
   PartVersion part{name, "", "", needed};
   void* library = open_library(file);
   if (!library) return part;
@@ -61,8 +64,8 @@ PartVersion numbered_part(const char* name, const char* file, const char* functi
 }
 
 /// A library that says its version part by part (libraryPropertyType 0, 1 and 2).
-PartVersion property_part(const char* name, const char* file, const char* function,
-                          const char* needed) {
+PartVersion property_part(const char* name, const std::string& file, const char* function,
+                          const std::string& needed) {
   PartVersion part{name, "", "", needed};
   void* library = open_library(file);
   if (!library) return part;
@@ -79,8 +82,9 @@ PartVersion property_part(const char* name, const char* file, const char* functi
 /// Profiles without it have the times at which work was enqueued.
 PartVersion profiler_part() {
   PartVersion part{"CUPTI", "", "",
-                   "not needed: for the GPU's own times in profiles (libcupti.so.13)"};
-  void* library = open_library(kCuptiLibrary);
+                   fmt::format("not needed: for the GPU's own times in profiles ({})",
+                               library_file(Library::kCupti))};
+  void* library = open_library(Library::kCupti);
   if (!library) return part;
   part.where = path_of_library(library);
   part.found = "unknown version";
@@ -92,11 +96,16 @@ PartVersion profiler_part() {
   return part;
 }
 
+/// "13 (libnvrtc.so.13)"
+std::string needed(Library library) {
+  return fmt::format("{} ({})", cuda_release(), library_file(library));
+}
+
 }  // namespace
 
 PartVersion compiler_part() {
-  PartVersion part{"NVRTC", "", "", "13 (libnvrtc.so.13)"};
-  void* library = open_library("libnvrtc.so.13");
+  PartVersion part{"NVRTC", "", "", needed(Library::kNvrtc)};
+  void* library = open_library(Library::kNvrtc);
   if (!library) return part;
   part.where = path_of_library(library);
   part.found = "unknown version";
@@ -107,8 +116,8 @@ PartVersion compiler_part() {
 }
 
 PartVersion product_part() {
-  return numbered_part("cuBLASLt", "libcublasLt.so.13", "cublasLtGetVersion",
-                       "13 (libcublasLt.so.13)");
+  return numbered_part("cuBLASLt", library_file(Library::kCublasLt),
+                       "cublasLtGetVersion", needed(Library::kCublasLt));
 }
 
 PartVersion convolution_part() {
@@ -121,11 +130,11 @@ std::vector<PartVersion> part_versions(const DriverLoad& load) {
       driver_part(load),
       compiler_part(),
       product_part(),
-      property_part("cuBLAS", "libcublas.so.13", "cublasGetProperty",
+      property_part("cuBLAS", library_file(Library::kCublas), "cublasGetProperty",
                     "not needed: without it linear systems are solved on the CPU"),
-      property_part("cuSOLVER", "libcusolver.so.12", "cusolverGetProperty",
+      property_part("cuSOLVER", library_file(Library::kCusolver), "cusolverGetProperty",
                     "not needed: without it matrices are decomposed on the CPU"),
-      property_part("cuFFT", "libcufft.so.12", "cufftGetProperty",
+      property_part("cuFFT", library_file(Library::kCufft), "cufftGetProperty",
                     "not needed: without it Fourier transforms run on the CPU"),
       convolution_part(),
       profiler_part(),
@@ -136,10 +145,10 @@ std::string describe_parts(const std::vector<PartVersion>& parts) {
   std::string text;
   for (const PartVersion& p : parts) {
     const bool optional = p.needed.starts_with("not needed");
-    text += fmt::format("  {:<10} {}; {}{}{}\n", p.name,
+    text += fmt::format("  {:<10} {}; {}{}{}{}\n", p.name,
                         p.found.empty() ? "not found" : "found " + p.found,
                         optional ? "" : "needed: ", p.needed,
-                        p.where.empty() ? "" : "; " + p.where);
+                        p.where.empty() ? "" : "; " + p.where, p.slower);
   }
   return text;
 }

@@ -14,6 +14,7 @@ struct PartVersion {
   std::string found;   // "13.2"; empty: not found
   std::string where;   // the file, or empty
   std::string needed;  // "13 or newer"
+  std::string slower = {};  // than with a newer one: "; …", or empty
 };
 
 PartVersion driver_part(const DriverLoad& load);

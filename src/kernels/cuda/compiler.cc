@@ -13,6 +13,7 @@
 #include "base/cache_files.h"
 #include "base/hash.h"
 #include "base/trusted_files.h"
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
 #include "tandem/error.h"
 
@@ -38,16 +39,14 @@ struct NvrtcApi {
   std::vector<int> known;
 };
 
-constexpr const char* kNvrtcLibrary = "libnvrtc.so.13";
-
 template <class F>
 void load_nvrtc(void* library, const char* name, F& function) {
-  need_symbol(library, kNvrtcLibrary, name, function);
+  need_symbol(library, library_file(Library::kNvrtc), name, function);
 }
 
 const NvrtcApi& nvrtc() {
   static const NvrtcApi* const loaded = [] {
-    void* library = open_library(kNvrtcLibrary);
+    void* library = open_library(Library::kNvrtc);
     if (!library) throw UnavailableError(missing_library());
     auto api = std::make_unique<NvrtcApi>();
     load_nvrtc(library, "nvrtcVersion", api->version);

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
 #include "kernels/cuda/per_device.h"
 #include "tandem/error.h"
@@ -9,18 +10,16 @@
 namespace tandem::cuda {
 namespace {
 
-constexpr const char* kCublasLtLibrary = "libcublasLt.so.13";
-
 template <class F>
 void load_cublaslt(void* library, const char* name, F& function) {
-  need_symbol(library, kCublasLtLibrary, name, function);
+  need_symbol(library, library_file(Library::kCublasLt), name, function);
 }
 
 }  // namespace
 
 const CublasApi& cublas() {
   static const CublasApi* const loaded = [] {
-    void* library = open_library(kCublasLtLibrary);
+    void* library = open_library(Library::kCublasLt);
     if (!library) throw UnavailableError(missing_library());
     auto api = std::make_unique<CublasApi>();
     load_cublaslt(library, "cublasLtCreate", api->create);

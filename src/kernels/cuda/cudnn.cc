@@ -1,6 +1,9 @@
 #include "kernels/cuda/cudnn.h"
 
+#include <fmt/format.h>
+
 #include "base/flags.h"
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
 #include "kernels/cuda/per_device.h"
 #include "tandem/error.h"
@@ -10,11 +13,18 @@ namespace tandem::cuda {
 CudnnApi load_cudnn(const std::string& file) {
   void* library = open_library(file);
   if (!library) {
-    throw UnavailableError(file +
-                           " cannot be loaded; install the package extra [cuda], or name "
-                           "its folder in TANDEM_CUDA_LIBRARY_PATH");
+    throw UnavailableError(file + " cannot be loaded; " + library_remedy());
   }
   CudnnApi api;
+  // cuDNN is built for one release of CUDA, which its file's name does not say.
+  size_t (*runtime)() = nullptr;
+  need_symbol(library, file, "cudnnGetCudartVersion", runtime);
+  if (const auto made_for = static_cast<int>(runtime() / 1000);
+      made_for != cuda_release()) {
+    throw UnavailableError(fmt::format("{} is for CUDA {}, and CUDA {} is in use",
+                                       path_of_library(library), made_for,
+                                       cuda_release()));
+  }
   decltype(&::cudnnGetVersion) version = nullptr;
   need_symbol(library, file, "cudnnGetVersion", version);
   api.version = version();

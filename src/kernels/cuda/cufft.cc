@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
 #include "tandem/error.h"
 
@@ -10,7 +11,7 @@ namespace tandem::cuda {
 
 const CufftApi* cufft() {
   static const CufftApi* const loaded = []() -> const CufftApi* {
-    void* library = open_library("libcufft.so.12");
+    void* library = open_library(Library::kCufft);
     if (!library) return nullptr;
     auto api = std::make_unique<CufftApi>();
     const bool complete =

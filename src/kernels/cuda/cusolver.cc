@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
 #include "kernels/cuda/per_device.h"
 #include "tandem/error.h"
@@ -113,11 +114,11 @@ const char* status_words(cusolverStatus_t status) {
 const Solver* solver() {
   static const Solver* const loaded = []() -> const Solver* {
     // What it is linked with, from the same places.
-    for (const char* name : {"libcublasLt.so.13", "libcublas.so.13", "libnvJitLink.so.13",
-                             "libcusparse.so.12"}) {
-      open_library(name);
+    for (const Library linked : {Library::kCublasLt, Library::kCublas, Library::kJitLink,
+                                 Library::kCusparse}) {
+      open_library(linked);
     }
-    void* library = open_library("libcusolver.so.12");
+    void* library = open_library(Library::kCusolver);
     if (!library) return nullptr;
     auto table = std::make_unique<Solver>();
     SolverLoader load{library};

@@ -1,4 +1,4 @@
-// cuSOLVER (libcusolver.so.12) as a table of functions per dtype. Loaded when first asked
+// cuSOLVER as a table of functions per dtype. Loaded when first asked
 // for; without it the ops that want it stay on the CPU. One handle per GPU, used by one
 // thread at a time. Its functions are not known to be fit for a capture: kernels that
 // call them say so (op/uncaptured.h). Any thread.

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
 #include "kernels/cuda/per_device.h"
 #include "tandem/error.h"
@@ -57,8 +58,8 @@ OwnedBlas& owned_blas(CudaDevice& device) {
 
 const DenseBlas* dense_blas() {
   static const DenseBlas* const loaded = []() -> const DenseBlas* {
-    open_library("libcublasLt.so.13");  // which it is linked with
-    void* library = open_library("libcublas.so.13");
+    open_library(Library::kCublasLt);  // which it is linked with
+    void* library = open_library(Library::kCublas);
     if (!library) return nullptr;
     auto table = std::make_unique<DenseBlas>();
     BlasLoader load{library};

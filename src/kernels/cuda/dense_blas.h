@@ -1,4 +1,4 @@
-// cuBLAS (libcublas.so.13) as a table of functions per dtype: triangular systems and LU
+// cuBLAS as a table of functions per dtype: triangular systems and LU
 // factors of batches, which cuBLASLt does not have. Loaded when first asked for; without
 // it the ops that want it stay on the CPU. One handle per GPU, used by one thread at a
 // time. Any thread.

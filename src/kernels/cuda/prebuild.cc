@@ -60,9 +60,22 @@ class TextPrebuilder final : public Prebuilder {
   Built build(const std::string& cache, const std::string& file) override;
 
  private:
+  /// The usual ones, and others that were asked for.
+  std::vector<CompileTarget> targets() const;
+
   std::map<int, std::unique_ptr<CudaDevice>> devices_;
   std::map<int, std::map<std::string, std::string>> texts_;  // text → name, by arch
 };
+
+std::vector<CompileTarget> TextPrebuilder::targets() const {
+  std::vector<CompileTarget> all(std::begin(kPrebuiltTargets), std::end(kPrebuiltTargets));
+  for (const auto& [arch, texts] : texts_) {
+    const bool known = std::ranges::any_of(
+        all, [&](const CompileTarget& target) { return target.arch == arch; });
+    if (!known) all.push_back({arch, false});
+  }
+  return all;
+}
 
 Prebuilder::Built TextPrebuilder::build(const std::string& cache,
                                         const std::string& file) {
@@ -75,7 +88,7 @@ Prebuilder::Built TextPrebuilder::build(const std::string& cache,
     std::atomic<int> compiled{0};
     std::exception_ptr error;
     CompilePool pool(available_cores().size());
-    for (const CompileTarget target : kPrebuiltTargets) {
+    for (const CompileTarget target : targets()) {
       for (const auto& [source, name] : texts_[target.arch]) {
         pool.submit([&, target, &text = source, &op = name] {
           try {

@@ -100,7 +100,7 @@ TEST(Doctor, NamesTheVersionsThatABackendFindsAndNeeds) {
   for (const char* part : {"  driver ", "  NVRTC ", "  cuBLASLt ", "  cuDNN "}) {
     EXPECT_SAYS(r, part);
   }
-  EXPECT_SAYS(r, "needed: 580 (CUDA 13.0) or newer");
+  EXPECT_SAYS(r, "needed: 535 (CUDA 12.2) or newer");
   EXPECT_SAYS(r, "found no device: ");
 }
 

@@ -1,6 +1,7 @@
 // Conditional nodes on the pretended GPU: what a graph is made of, how often its bodies
 // run, and what the driver's rules about such graphs ask of the plugin.
 #include "base/interrupt.h"
+#include "device/conditional_work.h"
 #include "gpu/fake/gpu.h"
 #include "support/random_device_program.h"
 #include "tandem/error.h"
@@ -13,6 +14,12 @@ namespace {
 
 class FakeConditional : public FakeGpuTest {
  protected:
+  void SetUp() override {
+    FakeGpuTest::SetUp();
+    if (gpu && !ConditionalWork::offered_by(*gpu)) {
+      GTEST_SKIP() << "the driver that is played has no conditional nodes";
+    }
+  }
   void TearDown() override {
     fake::answer({});
     fake::fail_launches_of("");
@@ -104,7 +111,13 @@ TEST_F(FakeConditional, ARecordingMakesTheGraphAgain) {
   EXPECT_EQ(products(fake::take_log()), 2u);
 }
 
+#define NEEDS_BRANCHES()                                                          \
+  if (!ConditionalWork::offered_by(*gpu, true)) {                                 \
+    GTEST_SKIP() << "the driver that is played has no conditional nodes of branches"; \
+  }
+
 TEST_F(FakeConditional, ABranchIsASwitchOfTwoBodies) {
+  NEEDS_BRANCHES();
   const auto f = function([](Tensor x) {
     return cond(
         reduce_sum(x) > constant(3.f), [&] { return matmul(x, x); },
@@ -115,6 +128,21 @@ TEST_F(FakeConditional, ABranchIsASwitchOfTwoBodies) {
   EXPECT_EQ(count(graph, "switch < tandem_choose"), 1u)
       << ::testing::PrintToString(graph);
   EXPECT_EQ(count(graph, "  small_product"), 1u) << ::testing::PrintToString(graph);
+}
+
+// What the driver does not have is not asked of it.
+using FakeOlderDriver = FakeGpuTest;
+TEST_F(FakeOlderDriver, TheHostDecidesWhatTheGpuCannot) {
+  const auto branch = function([](Tensor x) {
+    return cond(reduce_sum(x) > constant(3.f), [&] { return x * 2.f; },
+                [&] { return x - 1.f; });
+  });
+  loop(3)(ones({4, 4})).wait();
+  const bool loops = count(fake::last_graph(), "while") > 0;
+  EXPECT_EQ(loops, ConditionalWork::offered_by(*gpu));
+  branch(ones({4, 4})).wait();
+  const bool branches = count(fake::last_graph(), "switch") > 0;
+  EXPECT_EQ(branches, ConditionalWork::offered_by(*gpu, true));
 }
 
 // Nested as it comes; no copy inside may touch the host's memory.

@@ -15,6 +15,7 @@
 
 #include <cuda.h>
 
+#include "device/cuda/image_parameters.h"
 #include "gpu/fake/fake_gpu.h"
 
 namespace fake {
@@ -23,9 +24,7 @@ std::recursive_mutex& mutex();
 using Lock = std::lock_guard<std::recursive_mutex>;
 
 /// Of each kernel's arguments, in bytes.
-using Sizes = std::map<std::string, std::vector<size_t>>;
-/// Of the kernels of a module; empty where it is no machine code.
-Sizes parameters_of(const void* image);
+using Sizes = tandem::cuda::ImageParameters;
 
 struct Function {
   std::string name;
@@ -128,6 +127,8 @@ class Launching {
 
 /// Gives work to a stream: queued, done, or captured.
 CUresult give(Stream* stream, const Work& work);
+/// The interface that is played, 12040.
+int version();
 void give_task(Stream* stream, Task task);
 /// Does it, notes it, and tells CUPTI.
 void do_work(const Work& work, uint32_t stream, uint32_t correlation, uint64_t node,

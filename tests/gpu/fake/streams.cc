@@ -23,6 +23,12 @@ int64_t now_ns() {
       .count();
 }
 
+int version() {
+  int played = 0;
+  cuDriverGetVersion(&played);
+  return played;
+}
+
 void run(Stream* stream, const std::function<bool()>& done) {
   while (!stream->queue.empty() && !stream->busy && !(done && done())) {
     const Task& next = stream->queue.front();
@@ -322,7 +328,7 @@ CUresult cuEventSynchronize(CUevent event) {
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  *module = reinterpret_cast<CUmodule>(new Sizes(parameters_of(image)));
+  *module = reinterpret_cast<CUmodule>(new Sizes(tandem::cuda::parameters_of(image)));
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule module) {
@@ -351,6 +357,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
     state().early +=
         config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
         config->attrs[i].value.programmaticStreamSerializationAllowed != 0;
+  }
+  if (config->numAttrs && of(config->hStream)->graph() && version() < 12030) {
+    return CUDA_ERROR_NOT_SUPPORTED;
   }
   return give(of(config->hStream), kernel_work(function, arguments));
 }

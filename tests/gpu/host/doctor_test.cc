@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/library.h"
 
 namespace tandem::cuda {
@@ -39,19 +40,24 @@ TEST(CudaDoctor, NoDriver) {
   std::ofstream(folder / "libcuda.so.1") << "not a library, as where none is installed";
   const std::string text = doctor(folder.string());
   EXPECT_SAYS(text, "found no device: no NVIDIA driver: libcuda.so.1 cannot be loaded");
-  EXPECT_SAYS(text, "driver     not found; needed: 580 (CUDA 13.0) or newer");
+  EXPECT_SAYS(text, "driver     not found; needed: 535 (CUDA 12.2) or newer");
 }
 TEST(CudaDoctor, ADriverForAnOlderCuda) {
+  const std::string text = doctor(TANDEM_FAKE_DRIVER, "FAKE_CUDA_VERSION=11080");
+  EXPECT_SAYS(text, "found no device: the NVIDIA driver is too old: it offers CUDA 11.8");
+  EXPECT_SAYS(text, "install driver 535 or newer");
+}
+TEST(CudaDoctor, WhatIsSlowerWithAnOlderDriver) {
   const std::string text = doctor(TANDEM_FAKE_DRIVER, "FAKE_CUDA_VERSION=12040");
-  EXPECT_SAYS(text, "found no device: the NVIDIA driver is too old: it offers CUDA 12.4");
-  EXPECT_SAYS(text, "install driver 580 or newer");
   EXPECT_SAYS(text, "CUDA 12.4");
+  EXPECT_SAYS(text, "the host decides branches (the GPU does from driver 570 on)");
+  EXPECT_SAYS(text, "needed: 12 (libnvrtc.so.12)");
 }
 TEST(CudaDoctor, ADriverSoOldThatItLacksFunctions) {
   const std::string text = doctor(TANDEM_FAKE_OLD_DRIVER);
   EXPECT_SAYS(text,
               "found no device: the NVIDIA driver is too old: libcuda.so.1 has no cu");
-  EXPECT_SAYS(text, "install a driver for CUDA 13");
+  EXPECT_SAYS(text, "install driver 535");
 }
 TEST(CudaDoctor, HiddenByTheEnvironment) {
   const std::string text = doctor(TANDEM_FAKE_DRIVER, "CUDA_VISIBLE_DEVICES=");
@@ -79,9 +85,13 @@ TEST(CudaDoctor, AGpuWithLessMemoryByRequest) {
 }
 
 TEST(CudaDoctor, ALibraryIsMissingByName) {
-  const char* const names[] = {"libtandem_no_such_library.so.1"};
-  const std::string text = missing_library(names);
-  EXPECT_SAYS(text, "libtandem_no_such_library.so.1 cannot be loaded");
+  const std::string text =
+      doctor(TANDEM_FAKE_DRIVER, "FAKE_CUDA_VERSION=12040 TANDEM_CUDA_LIBRARY_PATH=/none");
+  if (text.find("Pretended GPU") != std::string::npos) {
+    GTEST_SKIP() << "the libraries of CUDA 12 are installed";
+  }
+  EXPECT_SAYS(text, "libnvrtc.so.12 cannot be loaded; install CUDA 12");
+  EXPECT_SAYS(text, "[cuda12]");
   EXPECT_SAYS(text, "TANDEM_CUDA_LIBRARY_PATH");
 }
 

@@ -10,3 +10,4 @@ extern "C" int tandem_fake_unsupported() { return CUDA_ERROR_NOT_SUPPORTED; }
   __asm__(".weak " TEXT(name) "\n.type " TEXT(name) ", @function\n.set " TEXT( \
       name) ", tandem_fake_unsupported");
 TANDEM_CUDA_DRIVER(UNSUPPORTED)
+TANDEM_CUDA_NEWER_DRIVER(UNSUPPORTED)

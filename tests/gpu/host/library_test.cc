@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include "device/cuda/cuda_release.h"
 #include "device/cuda/versions.h"
 #include "support/temporary_folder.h"
 
@@ -72,6 +73,36 @@ TEST(Libraries, PackagesComeBeforeTheLoaderAndAnyToolkit) {
             std::ranges::find(places, "/usr/local/cuda/lib64"));
 }
 
+TEST(Libraries, PackagesOfCuda12LieInFoldersOfTheirOwn) {
+  const TemporaryFolder packages;
+  std::vector<std::string> wanted;
+  for (const char* folder : {"nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib", "nvidia/cudnn/lib"}) {
+    wanted.push_back(packages / folder);
+    fs::create_directories(wanted.back());
+  }
+  EXPECT_EQ(package_places(packages / "tandem/libtandem_cuda.so"), wanted);
+}
+
+TEST(Libraries, TheDriverAndWhatIsInstalledChooseTheRelease) {
+  const auto has = [](std::vector<int> releases) {
+    return [releases](int r) { return std::ranges::count(releases, r) > 0; };
+  };
+  EXPECT_EQ(choose_release(13000, 0, has({12, 13})), 13);
+  EXPECT_EQ(choose_release(13000, 0, has({12})), 12);
+  EXPECT_EQ(choose_release(13000, 0, has({})), 13);
+  EXPECT_EQ(choose_release(12080, 0, has({12, 13})), 12);
+  EXPECT_EQ(choose_release(12020, 0, has({13})), 12);
+  EXPECT_EQ(choose_release(0, 0, has({12})), 12);
+  EXPECT_EQ(choose_release(13000, 12, has({12, 13})), 12);
+}
+
+TEST(Libraries, FilesAreCalledByTheRelease) {
+  EXPECT_EQ(library_file(Library::kNvrtc, 12), "libnvrtc.so.12");
+  EXPECT_EQ(library_file(Library::kNvrtc, 13), "libnvrtc.so.13");
+  EXPECT_EQ(library_file(Library::kCufft, 12), "libcufft.so.11");
+  EXPECT_EQ(library_file(Library::kCusolver, 13), "libcusolver.so.12");
+}
+
 TEST(Libraries, ALibraryOfAFolderIsLoadedAndSaysWhereItLies) {
   const TemporaryFolder folder;
   void* const math = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
@@ -118,7 +149,7 @@ TEST(Versions, WhatIsMissingIsSaidBesideWhatIsNeeded) {
   EXPECT_EQ(parts[0].name, "driver");
   EXPECT_EQ(parts[0].found, "");
   const std::string text = describe_parts(parts);
-  EXPECT_NE(text.find("driver     not found; needed: 580 (CUDA 13.0) or newer\n"),
+  EXPECT_NE(text.find("driver     not found; needed: 535 (CUDA 12.2) or newer\n"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("not needed: "), std::string::npos) << text;

@@ -86,11 +86,11 @@ TEST_F(ProbeTest, NoDriver) {
   EXPECT_TRUE(reason_has(probe_gpus(none, nullptr, ""), "no NVIDIA driver"));
 }
 TEST_F(ProbeTest, DriverTooOld) {
-  g_version = 12040;
+  g_version = 11080;
   const ProbeResult r = probe_gpus(load, nullptr, "");
   EXPECT_TRUE(reason_has(r, "too old")) << r.reason;
-  EXPECT_TRUE(reason_has(r, "CUDA 12.4")) << r.reason;
-  EXPECT_TRUE(reason_has(r, "580")) << r.reason;
+  EXPECT_TRUE(reason_has(r, "CUDA 11.8")) << r.reason;
+  EXPECT_TRUE(reason_has(r, "535")) << r.reason;
 }
 TEST_F(ProbeTest, HiddenByTheEnvironment) {
   g_count = 0;
