@@ -31,6 +31,8 @@ class StrategyExtended:
         return self._devices
 
     parameter_devices = worker_devices
+    steps_per_run = 1
+    experimental_require_static_shapes = False
 
     @property
     def _num_replicas_in_sync(self):
@@ -101,6 +103,11 @@ class Strategy:
     @property
     def num_replicas_in_sync(self):
         return self._extended._num_replicas_in_sync
+
+    _should_use_with_coordinator = False  # nothing of Tandem's is given to remote workers
+
+    def configure(self, session_config=None, cluster_spec=None, task_type=None, task_id=None):
+        """Sessions and clusters of TensorFlow 1: there is nothing to set."""
 
     @property
     def cluster_resolver(self):

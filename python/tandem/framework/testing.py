@@ -1,121 +1,232 @@
-"""tf.test: a TestCase with TensorFlow's comparisons, and numeric gradients."""
+"""tf.test: a TestCase with TensorFlow's comparisons (test_comparisons.py), and numeric gradients.
+
+It derives from absl's TestCase where absl is installed, as TensorFlow's does, else from unittest's.
+"""
 
 import contextlib
+import random
+import re
+import shutil
+import tempfile
+import threading
 import unittest
 
 import numpy as np
 
 from tandem import _core
 from tandem.framework import nest
+from tandem.framework.errors import InvalidArgumentError, OpError
+from tandem.framework.test_comparisons import Comparisons, array_of
+
+try:
+    from absl.testing import absltest
+except ImportError:
+    _Base = unittest.TestCase
+else:
+    _Base = absltest.TestCase
+
+_SEED = 87654321
 
 
-def _array(value):
-    return value.numpy() if hasattr(value, "numpy") else np.asarray(value)
+class _EagerSession:
+    """What `with self.session() as s:` gives where ops run at once: `run` evaluates, everything else is refused."""
+
+    def __init__(self, test):
+        self._test = test
+
+    def __getattr__(self, name):
+        raise AttributeError(
+            f"{name!r}: there is no session where ops run at once. Use self.evaluate(tensor), or a graph (tf.Graph())."
+        )
+
+    def run(self, fetches, *args, **kwargs):
+        if args or kwargs.get("feed_dict"):
+            raise RuntimeError("feed_dict cannot be used where ops run at once. Call the function with the values.")
+        return self._test.evaluate(fetches)
 
 
-class TestCase(unittest.TestCase):
-    """unittest.TestCase with comparisons of arrays and tensors."""
+class _CheckedThread:
+    """A thread of a test: join() raises what the thread raised."""
+
+    def __init__(self, test, target, args, kwargs):
+        self._error = None
+        self._test = test
+        self._thread = threading.Thread(target=self._run, args=(target, args or (), kwargs or {}))
+
+    def _run(self, target, args, kwargs):
+        try:
+            target(*args, **kwargs)
+        except BaseException as error:  # noqa: BLE001  (raised again by join)
+            self._error = error
+
+    def start(self):
+        self._thread.start()
+
+    def is_alive(self):
+        return self._thread.is_alive()
+
+    def join(self):
+        self._thread.join()
+        if self._error is not None:
+            self._test.fail(f"Error in checkedThread: {self._error}")
+
+
+class CapturedWrites:
+    """What was written to a stream."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def contents(self):
+        self._file.flush()
+        with open(self._file.name, encoding="utf-8") as file:
+            return file.read()
+
+
+class TestCase(Comparisons, _Base):
+    """A test case with comparisons of arrays and tensors."""
+
+    def __init__(self, methodName="runTest"):  # noqa: N803  (unittest's name)
+        super().__init__(methodName)
+        self._tempdir = None
 
     def setUp(self):
         super().setUp()
-        self._tempdir = None
-        np.random.seed(87654321)
-        _core.functions.set_seed(87654321)
+        random.seed(_SEED)
+        np.random.seed(_SEED)
+        _core.functions.set_seed(_SEED)
 
     def get_temp_dir(self):
-        import tempfile
-
+        """A folder of this test alone."""
         if self._tempdir is None:
-            self._tempdir = tempfile.TemporaryDirectory()
-            self.addCleanup(self._tempdir.cleanup)
-        return self._tempdir.name
+            self._tempdir = tempfile.mkdtemp()
+            self.addCleanup(shutil.rmtree, self._tempdir, ignore_errors=True)
+        return self._tempdir
+
+    # ---- Values
 
     def evaluate(self, tensors):
         """The values of tensors, in their structure."""
-        return nest.map_structure(_array, tensors)
+        if not _core.executing_eagerly():
+            return _session().run(tensors)
+        if callable(tensors) and not hasattr(tensors, "numpy"):
+            return self.evaluate(tensors())
+        return nest.map_structure(_value, tensors)
+
+    def evaluate_if_both_tensors(self, a, b):
+        if all(isinstance(x, _core.Tensor) for x in (a, b)):
+            return self.evaluate(a), self.evaluate(b)
+        return a, b
+
+    def _GetNdArray(self, a):  # noqa: N802
+        return array_of(self, a)
 
     @contextlib.contextmanager
-    def session(self, *args, **kwargs):
-        yield self
+    def session(self, graph=None, config=None, use_gpu=True, force_gpu=False):
+        """A session of the graph that is built in; where ops run at once, an object whose `run` evaluates."""
+        if _core.executing_eagerly():
+            yield _EagerSession(self)
+            return
+        from tandem import _namespaces
 
-    cached_session = test_session = session
+        with _namespaces.get("compat.v1.Session")(graph=graph, config=config) as session:
+            yield session
 
-    def assertAllEqual(self, a, b, msg=None):
-        np.testing.assert_array_equal(_array(a), _array(b), err_msg=msg or "")
+    test_session = session
 
-    def assertNotAllEqual(self, a, b, msg=None):
-        self.assertFalse(np.array_equal(_array(a), _array(b)), msg or "The two values are equal at all elements.")
+    @contextlib.contextmanager
+    def cached_session(self, graph=None, config=None, use_gpu=True, force_gpu=False):
+        """The same session for all blocks of a test."""
+        if _core.executing_eagerly():
+            yield _EagerSession(self)
+            return
+        if getattr(self, "_cached_session", None) is None:
+            from tandem import _namespaces
 
-    def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
-        if isinstance(a, dict):
-            self.assertEqual(set(a), set(b), msg)
-            for key in a:
-                self.assertAllClose(a[key], b[key], rtol, atol, msg)
-        elif isinstance(a, (list, tuple)) and any(isinstance(v, (dict, list, tuple)) or hasattr(v, "shape") for v in a):
-            self.assertEqual(len(a), len(b), msg)
-            for x, y in zip(a, b):
-                self.assertAllClose(x, y, rtol, atol, msg)
+            self._cached_session = _namespaces.get("compat.v1.Session")(graph=graph, config=config)
+            self.addCleanup(self._forget_session)
+        with self._cached_session.graph.as_default(), self._cached_session.as_default():
+            yield self._cached_session
+
+    def _forget_session(self):
+        self._cached_session.close()
+        self._cached_session = None
+
+    # ---- Threads, streams
+
+    def checkedThread(self, target, args=None, kwargs=None):  # noqa: N802
+        return _CheckedThread(self, target, args, kwargs)
+
+    @contextlib.contextmanager
+    def captureWritesToStream(self, stream):  # noqa: N802
+        """Captures what is written to a stream, also by the native part."""
+        import os
+
+        number = stream.fileno()
+        kept = os.dup(number)
+        with tempfile.NamedTemporaryFile("w+", dir=self.get_temp_dir(), delete=False) as file:
+            os.dup2(file.fileno(), number)
+            try:
+                yield CapturedWrites(file)
+            finally:
+                stream.flush()
+                os.dup2(kept, number)
+                os.close(kept)
+
+    # ---- Errors
+
+    @contextlib.contextmanager
+    def assertRaisesWithPredicateMatch(self, exception_type, expected_err_re_or_predicate):  # noqa: N802
+        """The error is of a type, and the pattern is in its words, or the predicate holds of it."""
+        wanted = expected_err_re_or_predicate
+        try:
+            yield
+        except exception_type as error:
+            matches = wanted(error) if callable(wanted) else wanted is None or re.search(wanted, str(error))
+            if not matches:
+                raise AssertionError(f"Exception of type {type(error)}: {error} does not match {wanted!r}") from error
         else:
-            np.testing.assert_allclose(_array(a), _array(b), rtol=rtol, atol=atol, err_msg=msg or "")
+            self.fail(f"{getattr(exception_type, '__name__', exception_type)} not raised")
 
-    def assertNotAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
-        self.assertFalse(np.allclose(_array(a), _array(b), rtol=rtol, atol=atol), msg or "The two values are close.")
+    def assertRaisesOpError(self, expected_err_re_or_predicate):  # noqa: N802
+        return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
 
-    def assertAllCloseAccordingToType(
-        self, a, b, rtol=1e-6, atol=1e-6, float_rtol=1e-6, float_atol=1e-6, half_rtol=1e-3, half_atol=1e-3,
-        bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None,
-    ):  # fmt: skip
-        names = {_array(v).dtype.name for v in (a, b)}
-        if "bfloat16" in names:
-            rtol, atol = max(rtol, bfloat16_rtol), max(atol, bfloat16_atol)
-        elif "float16" in names:
-            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
-        elif names & {"float32", "complex64"}:
-            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
-        self.assertAllClose(_array(a).astype(np.float64), _array(b).astype(np.float64), rtol, atol, msg)
+    def assertRaisesIncompatibleShapesError(self, exception_type=InvalidArgumentError):  # noqa: N802
+        words = r"Incompatible shapes|Dimensions must be equal|required broadcastable shapes|incompatible"
+        return self.assertRaisesWithPredicateMatch(exception_type, words)
 
-    def assertNear(self, f1, f2, err, msg=None):
-        self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, msg or f"{f1!r} != {f2!r} +/- {err!r}")
+    def assertRaisesRegexp(self, expected_exception, expected_regex, *args, **kwargs):  # noqa: N802
+        return self.assertRaisesRegex(expected_exception, expected_regex, *args, **kwargs)
 
-    def assertArrayNear(self, farray1, farray2, err, msg=None):
-        self.assertEqual(len(farray1), len(farray2), msg)
-        for x, y in zip(farray1, farray2):
-            self.assertNear(float(x), float(y), err, msg)
 
-    def assertShapeEqual(self, input_a, input_b, msg=None):
-        self.assertEqual(tuple(input_a.shape), tuple(input_b.shape), msg)
+def _session():
+    from tandem import _namespaces
 
-    def assertDTypeEqual(self, target, expected_dtype):
-        self.assertEqual(_core.as_dtype(target.dtype), _core.as_dtype(expected_dtype))
+    session = _namespaces.get("compat.v1.get_default_session")()
+    if session is None:
+        raise ValueError("evaluate() in a graph needs a session: with self.session(): …")
+    return session
 
-    def assertAllInRange(self, target, lower_bound, upper_bound, open_lower_bound=False, open_upper_bound=False):
-        values = _array(target)
-        below = values <= lower_bound if open_lower_bound else values < lower_bound
-        above = values >= upper_bound if open_upper_bound else values > upper_bound
-        self.assertFalse(np.any(below | above), f"{values} is not within {lower_bound} and {upper_bound}")
 
-    def assertAllInSet(self, target, expected_set):
-        self.assertTrue(set(_array(target).reshape(-1).tolist()) <= set(expected_set))
-
-    def assertAllGreater(self, a, comparison_target):
-        self.assertGreater(np.min(_array(a)), comparison_target)
-
-    def assertAllGreaterEqual(self, a, comparison_target):
-        self.assertGreaterEqual(np.min(_array(a)), comparison_target)
-
-    def assertAllLess(self, a, comparison_target):
-        self.assertLess(np.max(_array(a)), comparison_target)
-
-    def assertAllLessEqual(self, a, comparison_target):
-        self.assertLessEqual(np.max(_array(a)), comparison_target)
-
-    def assertStartsWith(self, actual, expected_start, msg=None):
-        self.assertTrue(actual.startswith(expected_start), msg)
+def _value(value):
+    if value is None:
+        return None
+    if hasattr(type(value), "_tf_components"):
+        as_value = getattr(value, "_eval_value", None)
+        return as_value() if as_value is not None else value
+    if callable(value) and not hasattr(value, "numpy"):
+        return _value(value())
+    if hasattr(value, "numpy"):
+        return value.numpy()
+    raise ValueError(f"Unsupported type {type(value).__name__!r}.")
 
 
 def main(argv=None):
     """Runs the tests of the program."""
-    unittest.main(argv=argv)
+    if _Base is unittest.TestCase:
+        unittest.main(argv=argv)
+    else:
+        absltest.main(argv=argv)
 
 
 def compute_gradient(f, x, delta=None):
@@ -129,10 +240,10 @@ def compute_gradient(f, x, delta=None):
             tape.watch(argument)
             y = f(*arguments)
         n, m = argument.shape.num_elements(), y.shape.num_elements()
-        theoretical.append(np.reshape(_array(tape.jacobian(y, argument)), [m, n]))
+        theoretical.append(np.reshape(array_of(None, tape.jacobian(y, argument)), [m, n]))
         step = 1.0 / 1024 if delta is None else delta
         columns = []
-        base = _array(argument).astype(argument.dtype.as_numpy_dtype)
+        base = array_of(None, argument).astype(argument.dtype.as_numpy_dtype)
         for k in range(n):
             moved = []
             for sign in (1, -1):
@@ -140,7 +251,7 @@ def compute_gradient(f, x, delta=None):
                 values[k] += sign * step
                 changed = [*arguments]
                 changed[i] = _core.convert_to_tensor(values.reshape(base.shape))
-                moved.append(_array(f(*changed)).reshape(-1))
+                moved.append(array_of(None, f(*changed)).reshape(-1))
             columns.append((moved[0] - moved[1]) / (2 * step))
         numerical.append(np.stack(columns, axis=1) if columns else np.zeros([m, 0]))
     return tuple(theoretical), tuple(numerical)

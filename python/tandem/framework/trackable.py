@@ -29,6 +29,13 @@ def _kept(owner):
     return kept
 
 
+class NoDependency:
+    """A value that is no child of what it becomes an attribute of."""
+
+    def __init__(self, value):
+        self.value = value
+
+
 class Trackable:
     """Knows its children by name."""
 
@@ -46,6 +53,10 @@ class Trackable:
         """The variable that a getter makes (Keras 2's layers make theirs so): a child of this name."""
         variable = getter(name=name, shape=shape, dtype=dtype, initializer=initializer, **kwargs)
         return self._track_trackable(variable, name=name, overwrite=overwrite)
+
+    def _no_dependency(self, value):
+        """The value for an attribute that makes it no child."""
+        return value
 
     def _handle_deferred_dependencies(self, name, trackable):
         """A child came that nobody set as an attribute: what a checkpoint holds for it is restored."""
@@ -71,9 +82,15 @@ class Trackable:
 class AutoTrackable(Trackable):
     """A Trackable whose attributes are its children."""
 
+    def _no_dependency(self, value):
+        return NoDependency(value)
+
     def __setattr__(self, name, value):
-        super().__setattr__(name, value)  # first: a property may refuse
-        if _tracks(self):
+        kept_out = type(value) is NoDependency
+        super().__setattr__(name, value.value if kept_out else value)  # first: a property may refuse
+        if kept_out:
+            forget_attribute(self, name)
+        elif _tracks(self):
             track_attribute(self, name, value)
 
     def __delattr__(self, name):
@@ -132,8 +149,14 @@ def track_attribute(owner, name, value):
         kept.containers[name] = None
         child_came(owner, name, value)
     else:
-        kept.children.pop(name, None)
-        kept.containers.pop(name, None)
+        forget_attribute(owner, name)
+
+
+def forget_attribute(owner, name):
+    """What is under the name is no child."""
+    kept = _kept(owner)
+    kept.children.pop(name, None)
+    kept.containers.pop(name, None)
 
 
 # ---- Collections ---------------------------------------------------------------------------------------------
@@ -222,11 +245,3 @@ def no_automatic_dependency_tracking(method):
     wrapper.__doc__ = method.__doc__
     wrapper.__wrapped__ = method
     return wrapper
-
-
-class ListWrapper(list):
-    """What TensorFlow puts in place of a list attribute. Tandem leaves lists alone: nothing is one."""
-
-
-class DictWrapper(dict):
-    """What TensorFlow puts in place of a dict attribute. Tandem leaves dicts alone: nothing is one."""

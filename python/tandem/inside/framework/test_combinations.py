@@ -1,12 +1,20 @@
-"""tensorflow.python.framework.test_combinations: products of arguments for tests."""
+"""tensorflow.python.framework.test_combinations: one test as many, one for each combination of arguments.
+
+The tests are made with absl's parameterized cases, whose names libraries select tests by.
+"""
 
 import collections
+import contextlib
 import functools
+import inspect
 import itertools
 import re
+import unittest
 
 
 class NamedObject:
+    """An object with a name of its own in the names of tests."""
+
     def __init__(self, name, obj):
         self._name, self._obj = name, obj
 
@@ -16,23 +24,43 @@ class NamedObject:
     def __call__(self, *args, **kwargs):
         return self._obj(*args, **kwargs)
 
+    def __iter__(self):
+        return iter(self._obj)
+
     def __repr__(self):
         return self._name
 
 
 class ParameterModifier:
+    """Changes the arguments before a test is called with them."""
+
+    DO_NOT_PASS_TO_THE_TEST = object()
+
     def __init__(self, parameter_name=None):
         self._parameter_name = parameter_name
 
     def modified_arguments(self, kwargs, requested_parameters):
         return {}
 
+    def __eq__(self, other):
+        return self is other or (type(self) is type(other) and self._parameter_name == other._parameter_name)
+
+    def __hash__(self):
+        return id(self if self._parameter_name is None else self._parameter_name)
+
 
 class OptionalParameter(ParameterModifier):
-    pass
+    """An argument that a test need not take."""
+
+    def modified_arguments(self, kwargs, requested_parameters):
+        if self._parameter_name in requested_parameters:
+            return {}
+        return {self._parameter_name: ParameterModifier.DO_NOT_PASS_TO_THE_TEST}
 
 
 class TestCombination:
+    """Decides which combinations run, and within what."""
+
     def should_execute_combination(self, kwargs):
         return True, None
 
@@ -47,34 +75,91 @@ def combine(**kwargs):
     """All combinations of the values of each argument; a value that is no list is the only one."""
     if not kwargs:
         return [collections.OrderedDict()]
-    lists = [[(key, value) for value in (values if isinstance(values, list) else [values])] for key, values in sorted(kwargs.items())]
+    lists = [
+        [(key, value) for value in (values if isinstance(values, list) else [values])]
+        for key, values in sorted(kwargs.items())
+    ]
     return [collections.OrderedDict(pairs) for pairs in itertools.product(*lists)]
 
 
 def times(*combined):
-    return [collections.OrderedDict(sum((list(c.items()) for c in each), [])) for each in itertools.product(*combined)]
+    """Products of several lists of combinations, which must not share arguments."""
+    made = []
+    for each in itertools.product(*combined):
+        names = [name for combination in each for name in combination]
+        if len(names) != len(set(names)):
+            raise ValueError(f"Keys need to not overlap: {[set(combination) for combination in each]}")
+        made.append(collections.OrderedDict(pair for combination in each for pair in combination.items()))
+    return made
 
 
 def _name(combination):
-    return "_test" + "".join(f"_{key}_{re.sub(r'[^A-Za-z0-9]', '', str(value))}" for key, value in combination.items())
+    shown = (f"_{key}_{re.sub(r'[^A-Za-z0-9]', '', str(value))}" for key, value in combination.items())
+    return "_test" + "".join(shown)
+
+
+def _values(combination):
+    return {key: value._obj if isinstance(value, NamedObject) else value for key, value in combination.items()}
 
 
 def generate(combinations, test_combinations=()):
-    """Decorates a test, or all tests of a class, to run once for each combination."""
+    """Decorates a test, or all tests of a class, to be one test for each combination. The class is made anew: its
+    metaclass turns the cases into methods."""
 
     def decorate(target):
-        if isinstance(target, type):
-            for name, value in list(vars(target).items()):
-                if name.startswith("test") and callable(value):
-                    setattr(target, name, decorate(value))
-            return target
-
-        @functools.wraps(target)
-        def each(self, *args, **kwargs):
-            for combination in combinations:
-                with self.subTest(_name(combination)):
-                    target(self, *args, **{k: v for k, v in combination.items() if k != "mode"}, **kwargs)
-
-        return each
+        if not isinstance(target, type):
+            return _cases(target, combinations, test_combinations)
+        made = dict(vars(target))
+        for name, value in vars(target).items():
+            if name.startswith(unittest.TestLoader.testMethodPrefix) and callable(value):
+                made[name] = _cases(value, combinations, test_combinations)
+        return type(target).__new__(type(target), target.__name__, target.__bases__, made)
 
     return decorate
+
+
+def _cases(test, combinations, test_combinations):
+    from absl.testing import parameterized
+
+    named = []
+    for combination in combinations:
+        if not isinstance(combination, collections.OrderedDict):
+            combination = collections.OrderedDict(sorted(combination.items()))
+        named.append({**combination, "testcase_name": _name(combination)})
+    if not named:
+        return None
+    return parameterized.named_parameters(*named)(_within(test, test_combinations))
+
+
+def _within(test, test_combinations):
+    """The test, called in the contexts of a combination and with the arguments that it takes."""
+
+    @functools.wraps(test)
+    def call(*args, **kwargs):
+        kwargs = _values(kwargs)
+        for part in test_combinations:
+            runs, reason = part.should_execute_combination(dict(kwargs))
+            if not runs:
+                args[0].skipTest(reason)
+        passed = _passed(test, kwargs, test_combinations)
+        with contextlib.ExitStack() as stack:
+            for part in test_combinations:
+                for manager in part.context_managers(dict(kwargs)):
+                    stack.enter_context(manager)
+            return test(*args, **passed)
+
+    return call
+
+
+def _passed(test, kwargs, test_combinations):
+    requested = list(inspect.signature(inspect.unwrap(test)).parameters)
+    modifiers = [modifier for part in test_combinations for modifier in part.parameter_modifiers()]
+    known = {modifier._parameter_name for modifier in modifiers}
+    passed = dict(kwargs)
+    for modifier in modifiers:
+        passed.update(modifier.modified_arguments(dict(passed), requested))
+    passed = {key: value for key, value in passed.items() if value is not ParameterModifier.DO_NOT_PASS_TO_THE_TEST}
+    unknown = set(passed) - set(requested) - known
+    if unknown:
+        raise ValueError(f"The test does not take parameters that were passed : {unknown} .")
+    return passed
