@@ -177,6 +177,18 @@ std::string unique_name(PyGraph& g, const std::string& name) {
   return fmt::format("{}_{}", name, number);
 }
 
+// Name and type of a node, as TensorFlow's operations have them.
+nb::tuple operation(const PyGraph& g, int32_t number) {
+  if (number < 0 || number >= g.graph->size()) {
+    raise(PyExc_IndexError, "There is no such operation.");
+  }
+  static constexpr const char* kTypes[] = {
+      "Placeholder", "Const", "VarHandleOp", "", "Copy", "If", "Case", "While", "Call"};
+  const Node& n = g.graph->node(number);
+  return nb::make_tuple(
+      n.name, n.op ? n.op->name.c_str() : kTypes[static_cast<size_t>(n.kind)]);
+}
+
 // The node of a tensor gets a name, unless it has it, was there before node `first`, or
 // is one of another graph.
 void name_made(PyGraph& g, nb::handle tensor, const std::string& name, int32_t first) {
@@ -239,6 +251,7 @@ void bind_graph_scopes(nb::module_& m) {
       .def(
           "_name_made", name_made, nb::arg("tensor"), nb::arg("name"), nb::arg("first"),
           "A name for the op of a tensor that was traced after there were `first` nodes.")
+      .def("_operation", operation, nb::arg("number"), "(name, type) of a node.")
       .def("dump", [](const PyGraph& g) { return g.graph->dump(); })
       .def("__len__", [](const PyGraph& g) { return g.graph->size(); });
 

@@ -33,6 +33,7 @@ class Place:
 class _Stack(threading.local):
     def __init__(self):
         self.places = []
+        self.syncing = 0  # blocks of variable_sync_on_read_context that the thread is in
 
 
 _STACK = _Stack()
@@ -104,6 +105,21 @@ def experimental_set_strategy(strategy):
     if place() is not None:
         raise RuntimeError("experimental_set_strategy() must not be called inside a strategy's scope.")
     _global[:] = [] if strategy is None else [strategy]
+
+
+class variable_sync_on_read_context:
+    """Within the block, replicas read of a variable that is synchronised on reading what all of them make together."""
+
+    def __enter__(self):
+        _STACK.syncing += 1
+
+    def __exit__(self, *error):
+        _STACK.syncing -= 1
+
+
+def reads_together():
+    """Whether a replica reads what all of them make together."""
+    return _STACK.syncing > 0
 
 
 def strategy_supports_no_merge_call():

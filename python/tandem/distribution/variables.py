@@ -60,8 +60,10 @@ class DistributedVariable(Variable, DistributedValues):
     # ---- Reading
 
     def read_value(self):
-        if not self._reads_all or context.tracing_replica():
+        if not self._reads_all:
             return _first_read(self)
+        if context.tracing_replica():
+            return self._read_together() if context.reads_together() else _first_read(self)
         if self._aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
             return _first_read(self)
         if self._aggregation is VariableAggregation.NONE:
@@ -71,6 +73,15 @@ class DistributedVariable(Variable, DistributedValues):
             )
         total = _core.execute("AddN", [_first_read(v) for v in self._copies()])
         return total / len(self._copies()) if self._aggregation is VariableAggregation.MEAN else total
+
+    def _read_together(self):
+        """In a replica: what the copies of all replicas make together."""
+        own, count = _first_read(self), len(self._copies())
+        if self._aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
+            return _core.execute("Broadcast", own, replicas=count)
+        if self._aggregation is VariableAggregation.NONE:
+            return own
+        return _core.execute("AllReduce", own, reduction=self._aggregation.name.lower(), replicas=count)
 
     # ---- Writing
 

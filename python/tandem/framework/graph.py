@@ -7,6 +7,26 @@ import threading
 from tandem import _core
 
 
+class Operation:
+    """An op of a graph."""
+
+    def __init__(self, graph, number):
+        self.graph = graph
+        self._number = number
+
+    name = property(lambda self: self.graph._operation(self._number)[0])
+    type = property(lambda self: self.graph._operation(self._number)[1])
+
+    def __eq__(self, other):
+        return isinstance(other, Operation) and (self.graph, self._number) == (other.graph, other._number)
+
+    def __hash__(self):
+        return hash((id(self.graph), self._number))
+
+    def __repr__(self):
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
 class FuncGraph(_core.FuncGraph):
     """A graph that ops are traced into while it is the default."""
 
@@ -14,8 +34,22 @@ class FuncGraph(_core.FuncGraph):
         super().__init__(name)
         self.tables = []  # that were made while it was traced
 
+    def get_operations(self):
+        """The ops so far, in the order in which they came."""
+        return [Operation(self, number) for number in range(len(self))]
+
+    def _get_control_flow_context(self):
+        """Branches and loops are graphs of their own: there is no context to tell."""
+        return None
+
+    def _set_control_flow_context(self, context):
+        pass
+
     @contextlib.contextmanager
     def as_default(self):
+        if _core.current_graph() is self:  # it is: names, and tapes that listen, go on
+            yield self
+            return
         try:
             self._enter()
             yield self

@@ -208,12 +208,28 @@ def _session():
     return session
 
 
+def _ragged_value(value):
+    from tandem.inside.ops.ragged.ragged_tensor_value import RaggedTensorValue
+
+    if isinstance(value, RaggedTensorValue):
+        return value
+    made = value.flat_values.numpy()
+    for splits in reversed(value.nested_row_splits):
+        made = RaggedTensorValue(made, splits.numpy())
+    return made
+
+
 def _value(value):
     if value is None:
         return None
-    if hasattr(type(value), "_tf_components"):
-        as_value = getattr(value, "_eval_value", None)
-        return as_value() if as_value is not None else value
+    if hasattr(value, "to_list") and hasattr(value, "nested_row_splits"):
+        return _ragged_value(value)
+    if hasattr(value, "dense_shape"):
+        from tandem.inside.framework.sparse_tensor import SparseTensorValue
+
+        if isinstance(value, SparseTensorValue):
+            return value
+        return SparseTensorValue(value.indices.numpy(), value.values.numpy(), value.dense_shape.numpy())
     if callable(value) and not hasattr(value, "numpy"):
         return _value(value())
     if hasattr(value, "numpy"):

@@ -29,7 +29,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 # Code that is written for graphs, or has nothing to do with them.
 _LIBRARIES = frozenset(
-    {"tandem", "tensorflow", "keras", "malt", "numpy", "ml_dtypes", "optree", "h5py", "PIL", "matplotlib", "pandas",
+    {"tandem", "tensorflow", "keras", "tf_keras", "malt", "numpy", "ml_dtypes", "optree", "h5py", "PIL", "matplotlib", "pandas",
      "scipy", "absl", "pytest", "_pytest", "pluggy", "rich", "IPython", "ipykernel"}
 )  # fmt: skip
 _FEATURES = (converter.Feature.ASSERT_STATEMENTS,)

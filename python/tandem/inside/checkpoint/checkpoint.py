@@ -6,3 +6,8 @@ _PROVIDERS = []
 def register_session_provider(session_provider):
     """Notes who gives sessions. There are none to ask for."""
     _PROVIDERS.append(session_provider)
+
+
+def streaming_restore(status, session=None):
+    """Values are restored when the objects are there; objects that come later get theirs then."""
+    status.initialize_or_restore(session)

@@ -29,3 +29,17 @@ def no_automatic_dependency_tracking_scope(obj):
 
 
 no_manual_dependency_tracking_scope = no_automatic_dependency_tracking_scope
+
+
+class CheckpointInitialValueCallable:
+    """What a variable's first value is where a checkpoint gives it. Tandem makes none: a variable that was waited for is
+    restored when it is there."""
+
+    def __init__(self, checkpoint_position):
+        self._checkpoint_position = checkpoint_position
+
+    checkpoint_position = property(lambda self: self._checkpoint_position)
+
+
+class CheckpointInitialValue(CheckpointInitialValueCallable):
+    """The value itself; see CheckpointInitialValueCallable."""
