@@ -17,6 +17,8 @@ from tandem.tensorflow_names import named
 
 ROOT = "tandem"
 _FOLDER = os.path.dirname(__file__)
+# looked_up(value, public name) → what is given out; set while a library dispatches all functions (extension/global_dispatch.py).
+looked_up = None
 # Public names that look like Python's own.
 _ODD = ("__internal__", "__operators__", "__version__", "__git_version__", "__compiler_version__",
         "__cxx11_abi_flag__", "__cxx_version__", "__monolithic_build__")  # fmt: skip
@@ -66,6 +68,8 @@ def find(prefix, name):
         if not prefix and name in vars(sys.modules[ROOT]):
             return vars(sys.modules[ROOT])[name]
         value = absent(full, *place[1:]) if place[0] == "" else named(load(*place), full)
+        if looked_up is not None:
+            value = looked_up(value, full)
         if not prefix:
             setattr(sys.modules[ROOT], name, value)
         return value

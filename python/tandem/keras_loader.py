@@ -38,6 +38,7 @@ _EXTENDED = {
     "keras.src.trainers.data_adapters": ("tandem.keras_backend.adapters", "install"),
     "keras.src.saving.serialization_lib": ("tandem.keras_backend.functions_by_name", "install"),
     "keras.src.tree.optree_impl": ("tandem.keras_backend.kept_answers", "install_tree"),
+    "tf_keras.src.engine.keras_tensor": ("tandem.keras_backend.keras2.operators", "install"),
 }
 
 
@@ -100,7 +101,7 @@ class _Loader(importlib.abc.Loader):
 
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname, path=None, target=None):
-        if fullname != "keras" and not fullname.startswith("keras."):
+        if fullname.partition(".")[0] not in ("keras", "tf_keras"):
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):

@@ -25,6 +25,8 @@ class DistributedVariable(Variable, DistributedValues):
     """A variable with a copy on the device of every replica of a strategy."""
 
     def __init__(self, *args, **kwargs):
+        if self.__dict__.pop("_was_created", False):
+            return
         self._strategy = kwargs.pop("distribute_strategy", None) or context.get_strategy()
         devices = self._strategy.extended.parameter_devices
         with _core.DeviceScope(devices[0]):

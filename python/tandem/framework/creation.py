@@ -5,6 +5,7 @@ trace but the first refuses new ones.
 """
 
 import contextlib
+import functools
 import threading
 
 from tandem import _core
@@ -53,3 +54,43 @@ def first_value(value):
         graph, values = getattr(_state, "call", (None, ()))
         return _core.evaluate(value, list(values) if value.graph is graph else [])
     return value
+
+
+# ---- Creators: functions of the program that variables are made through
+
+PARAMETERS = (
+    "initial_value", "trainable", "validate_shape", "caching_device", "name", "variable_def", "dtype", "import_scope",
+    "constraint", "synchronization", "aggregation", "shape", "experimental_enable_variable_lifting",
+)  # fmt: skip
+
+
+@contextlib.contextmanager
+def variable_creator_scope(variable_creator):
+    """In the block, tf.Variable(…) calls variable_creator(next_creator, **arguments), the innermost scope's first."""
+    before = creators()
+    _state.creators = (*before, variable_creator)
+    try:
+        yield
+    finally:
+        _state.creators = before
+
+
+def creators():
+    return getattr(_state, "creators", ())
+
+
+def through_creators(make, arguments):
+    """The variable that the creators make of the arguments; `make(**arguments)` is what the last of them can call."""
+    outer = creators()
+
+    def plain(**given):
+        _state.creators = ()
+        try:
+            return make(**given)
+        finally:
+            _state.creators = outer
+
+    made = plain
+    for creator in outer:
+        made = functools.partial(creator, made)
+    return made(**arguments)

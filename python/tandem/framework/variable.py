@@ -47,8 +47,11 @@ class Variable(_core.VariableBase, Trackable):
     """A tensor whose value can be replaced. Reading gives a snapshot."""
 
     def __new__(cls, *args, **kwargs):
-        if cls is Variable and _choose_class is not None:
-            cls = _choose_class(kwargs.get("synchronization")) or cls
+        if cls is Variable:
+            if creation.creators():
+                return _created(args, kwargs)
+            if _choose_class is not None:
+                cls = _choose_class(kwargs.get("synchronization")) or cls
         return super().__new__(cls)
 
     def __init__(
@@ -67,6 +70,8 @@ class Variable(_core.VariableBase, Trackable):
         shape=None,
         experimental_enable_variable_lifting=True,
     ):
+        if self.__dict__.pop("_was_created", False):  # Python calls it once more for what __new__ returns
+            return
         if initial_value is None:
             raise ValueError(
                 "The `initial_value` arg to `tf.Variable` must be specified except when you are not providing "
@@ -307,6 +312,19 @@ class Variable(_core.VariableBase, Trackable):
 
     def __reduce__(self):
         return _rebuild, (self.numpy(), self.dtype, self._plain_name, self.trainable, self.shape)
+
+
+_DEFAULTS = Variable.__init__.__defaults__
+
+
+def _created(args, kwargs):
+    """What the creators around make of the arguments of tf.Variable(…)."""
+    arguments = dict(zip(creation.PARAMETERS, _DEFAULTS))
+    arguments.update(zip(creation.PARAMETERS, args), **kwargs)
+    made = creation.through_creators(Variable, arguments)
+    if isinstance(made, Variable):
+        made._was_created = True
+    return made
 
 
 def _rebuild(value, dtype, name, trainable, shape):

@@ -104,6 +104,26 @@ def _allowed():
     return found
 
 
+def may_be_named(full):
+    """The function of a public name that a file may name, or None: the same as `_allowed()`, looked up alone."""
+    import tandem as tf
+    from tandem._generated.names import NAMES
+
+    name = full.removeprefix("compat.v2.")
+    plain = name.removeprefix("compat.v1.")
+    space = next((s for s in _SPACES if s and plain.startswith(s)), "")
+    known = plain in NAMES and "." not in plain.removeprefix(space) and not plain.startswith("_")
+    if not known and not plain.startswith("__operators__."):
+        return None
+    try:
+        value = functools.reduce(getattr, name.split("."), tf)
+    except AttributeError:
+        return None
+    if not isinstance(value, types.FunctionType):
+        return None
+    return value if space or plain.startswith("__operators__.") or value.__module__ in _COMPUTING else None
+
+
 @functools.cache
 def _classes():
     import tandem as tf

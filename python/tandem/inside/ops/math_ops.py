@@ -3,6 +3,8 @@
 import functools
 
 from tandem import _namespaces
+from tandem.inside.util.dispatch import add_dispatch_support
+from tandem.inside.util.tf_export import tf_export
 
 
 def _to(dtype, x, name=None):
@@ -35,3 +37,24 @@ def reduced_shape(input_shape, axes):
     ones = _namespaces.get("ones_like")(input_shape)
     kept = _namespaces.get("constant")([axis not in axes for axis in range(rank)])
     return _namespaces.get("where")(kept, input_shape, ones)
+
+
+@tf_export("__operators__.add", v1=[])
+@add_dispatch_support
+def _add_dispatch(x, y, name=None):
+    """The operator +: numbers are added, strings joined."""
+    return _namespaces.get("math.add")(x, y, name=name)
+
+
+@tf_export("__operators__.eq", v1=["__operators__.eq"])
+@add_dispatch_support
+def tensor_equals(self, other):
+    """The operator ==, element by element."""
+    return False if other is None else _namespaces.get("math.equal")(self, other)
+
+
+@tf_export("__operators__.ne", v1=["__operators__.ne"])
+@add_dispatch_support
+def tensor_not_equals(self, other):
+    """The operator !=, element by element."""
+    return True if other is None else _namespaces.get("math.not_equal")(self, other)

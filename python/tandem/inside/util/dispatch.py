@@ -1,30 +1,35 @@
 """tensorflow.python.util.dispatch: what libraries mark their functions with.
 
-Tandem's own functions ask the values that they are given (framework/composites.py, extension/dispatch.py). Functions
-of libraries are called as they are, and foreign dispatchers are asked when such a function cannot take its arguments.
+Functions of libraries are called as they are, and dispatchers are asked when such a function cannot take its arguments.
+Tandem's own functions ask the values that they are given (framework/composites.py, extension/dispatch.py), and global
+dispatchers once there are any (extension/global_dispatch.py).
 """
 
 import functools
 
-_GLOBAL, _UNASKED = [], []
+from tandem.extension import global_dispatch
+
 DISPATCH_ATTR = "_tf_fallback_dispatchers"
 
 
 class OpDispatcher:
     """Handles calls that a function refuses."""
 
-    NOT_SUPPORTED = object()
+    NOT_SUPPORTED = global_dispatch.NOT_SUPPORTED
 
     def handle(self, args, kwargs):
         return self.NOT_SUPPORTED
 
     def register(self, op):
-        """Tandem's own functions have no list: they do not ask it (docs/compatibility.md)."""
-        getattr(op, DISPATCH_ATTR, _UNASKED).append(self)
+        marked = getattr(op, DISPATCH_ATTR, None)
+        if marked is not None:
+            marked.append(self)
+        else:
+            global_dispatch.register_for(op, self.handle)
 
 
 class GlobalOpDispatcher:
-    """Handles calls of all functions that a library has marked."""
+    """Handles calls of all functions: Tandem's, and those that a library has marked."""
 
     NOT_SUPPORTED = OpDispatcher.NOT_SUPPORTED
 
@@ -32,7 +37,7 @@ class GlobalOpDispatcher:
         return self.NOT_SUPPORTED
 
     def register(self):
-        _GLOBAL.append(self)
+        global_dispatch.register(self.handle)
 
 
 def add_dispatch_support(target=None, iterable_parameters=None):
@@ -60,16 +65,11 @@ def add_fallback_dispatch_list(target):
 
 
 def dispatch(op, args, kwargs):
-    for dispatcher in (*getattr(op, DISPATCH_ATTR, ()), *(functools.partial(_asked, d, op) for d in _GLOBAL)):
-        handle = dispatcher.handle if isinstance(dispatcher, OpDispatcher) else dispatcher
-        result = handle(args, kwargs)
+    for dispatcher in getattr(op, DISPATCH_ATTR, ()):
+        result = dispatcher.handle(args, kwargs)
         if result is not OpDispatcher.NOT_SUPPORTED:
             return result
-    return OpDispatcher.NOT_SUPPORTED
-
-
-def _asked(dispatcher, op, args, kwargs):
-    return dispatcher.handle(op, args, kwargs)
+    return global_dispatch.dispatch(op, args, kwargs)
 
 
 class _TypeDispatcher(OpDispatcher):

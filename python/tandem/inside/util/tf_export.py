@@ -36,7 +36,14 @@ def keras_export(*args, **kwargs):
 
 
 def get_symbol_from_name(name):
-    return _EXPORTED.get(("keras", name), _EXPORTED.get(("tensorflow", name)))
+    """What a library exported under a name, or the function of Tandem's that a file of a model may name: only those that
+    compute (keras_backend/functions_by_name.py)."""
+    found = _EXPORTED.get(("keras", name), _EXPORTED.get(("tensorflow", name)))
+    if found is None and isinstance(name, str):
+        from tandem.keras_backend.functions_by_name import may_be_named
+
+        found = may_be_named(name)
+    return found
 
 
 def get_canonical_name_for_symbol(symbol, api_name="tensorflow", add_prefix_to_v1_names=False):
@@ -48,6 +55,11 @@ def get_canonical_name_for_symbol(symbol, api_name="tensorflow", add_prefix_to_v
     if kind == "keras":
         return None
     from tandem import _tables
+    from tandem.extension import global_dispatch
+
+    full = global_dispatch.public_name(symbol)
+    if full is not None:
+        return full
 
     module, name = getattr(symbol, "__module__", ""), getattr(symbol, "__name__", None)
     found = [full for full, (_, own, _) in _tables.public().items() if name in (own, full.rpartition(".")[2])]
