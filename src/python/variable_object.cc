@@ -44,13 +44,14 @@ std::vector<PyType_Slot>& slots() {
 }
 
 // The ops that change a variable, by method: (variable, values…).
-void update(const PyVariable& v, const std::string& op_name, nb::args values) {
+void update(nb::handle self, const std::string& op_name, nb::args values) {
+  const Variable& v = variable_of_object(self.ptr());
   const OpDef& op = OpTable::get().at(op_name);
-  std::vector<Tensor> tensors{v.variable.handle()};
+  std::vector<Tensor> tensors{v.handle()};
   for (size_t i = 0; i < values.size(); ++i) {
     const bool is_value = op.inputs[i + 1].type == 'T';
     tensors.push_back(to_tensor(
-        values[i].ptr(), {.dtype = is_value ? v.variable.dtype() : DType::kInvalid}));
+        values[i].ptr(), {.dtype = is_value ? v.dtype() : DType::kInvalid}));
   }
   std::vector<TensorArg> args(tensors.begin(), tensors.end());
   std::vector<Tensor> none;
@@ -58,10 +59,29 @@ void update(const PyVariable& v, const std::string& op_name, nb::args values) {
   current_emitter().emit(op, default_attrs(op), args, none);
 }
 
+// An object of a derived class that was made without the initialiser, and says whose
+// handle it has (a property, or __getattr__), is one more object for that variable: its
+// class reads it.
+void adopt_handle(nb::handle o) {
+  const nb::handle base(reinterpret_cast<PyObject*>(g_variable_type));
+  nb::object handle;
+  if (!nb::object(o.type().attr("handle")).is(nb::object(base.attr("handle")))) {
+    handle = o.attr("handle");
+  } else if (has_attribute(o.type().ptr(), "__getattr__")) {
+    handle = o.attr("__getattr__")("handle");
+  }
+  if (!handle.is_valid() || !is_tensor(handle.ptr())) {
+    raise(PyExc_RuntimeError, "The Variable was not initialised.");
+  }
+  const Tensor& resource = tensor_of(handle.ptr());
+  new (nb::inst_ptr<PyVariable>(o)) PyVariable{Variable::from_handle(resource), true};
+  nb::inst_mark_ready(o);
+}
+
 }  // namespace
 
 const Variable& variable_of_object(PyObject* o) {
-  if (!nb::inst_ready(o)) raise(PyExc_RuntimeError, "The Variable was not initialised.");
+  if (!nb::inst_ready(o)) adopt_handle(o);
   return nb::inst_ptr<PyVariable>(o)->variable;
 }
 
@@ -71,6 +91,13 @@ Tensor read_variable(PyObject* o) {
   const nb::object value = nb::handle(o).attr("read_value")();
   return tensor_of(value.ptr());
 }
+
+namespace {
+
+// Properties come before an object may have adopted its handle.
+const Variable& of_self(nb::handle self) { return variable_of_object(self.ptr()); }
+
+}  // namespace
 
 void bind_variable(nb::module_& m) {
   const nb::object type =
@@ -94,27 +121,27 @@ void bind_variable(nb::module_& m) {
               nb::arg("initial_value"), nb::arg("name") = "Variable",
               nb::arg("trainable") = true, nb::arg("shape") = nb::none())
           .def_prop_ro("dtype",
-                       [](const PyVariable& v) {
-                         return nb::borrow(dtype_object(v.variable.dtype()));
+                       [](nb::handle self) {
+                         return nb::borrow(dtype_object(of_self(self).dtype()));
                        })
           .def_prop_ro(
               "shape",
-              [](const PyVariable& v) { return shape_object(v.variable.shape()); })
-          .def_prop_ro("device", [](const PyVariable& v) { return v.variable.device(); })
+              [](nb::handle self) { return shape_object(of_self(self).shape()); })
+          .def_prop_ro("device", [](nb::handle self) { return of_self(self).device(); })
           .def_prop_ro("_plain_name",
-                       [](const PyVariable& v) { return v.variable.name(); })
+                       [](nb::handle self) { return of_self(self).name(); })
           .def_prop_ro("trainable",
-                       [](const PyVariable& v) { return v.variable.trainable(); })
+                       [](nb::handle self) { return of_self(self).trainable(); })
           .def_prop_ro(
               "handle",
-              [](const PyVariable& v) { return nb::steal(wrap(v.variable.handle())); })
+              [](nb::handle self) { return nb::steal(wrap(of_self(self).handle())); })
           .def(
               "read_value",
-              [](const PyVariable& v) { return nb::steal(wrap(v.variable.read())); },
+              [](nb::handle self) { return nb::steal(wrap(of_self(self).read())); },
               "A snapshot of the value.")
           .def_rw("_joined", &PyVariable::joined)
           .def("_update", update, "Runs an op that changes the variable.")
-          .def("__repr__", [](const PyVariable& v) { return v.variable.repr(); });
+          .def("__repr__", [](nb::handle self) { return of_self(self).repr(); });
   g_variable_type = reinterpret_cast<PyTypeObject*>(type.ptr());
 }
 

@@ -33,6 +33,8 @@ class StrategyExtended:
     parameter_devices = worker_devices
     steps_per_run = 1
     experimental_require_static_shapes = False
+    _global_batch_size = True  # datasets have batches for all replicas together
+    should_checkpoint = should_save_summary = experimental_should_init = True  # there are no other workers
 
     @property
     def _num_replicas_in_sync(self):

@@ -3,6 +3,7 @@
 import contextlib
 import re
 import threading
+import weakref
 
 from tandem import _core
 
@@ -33,6 +34,19 @@ class FuncGraph(_core.FuncGraph):
     def __init__(self, name, *args, **kwargs):
         super().__init__(name)
         self.tables = []  # that were made while it was traced
+        outer = _core.current_graph()
+        self._outer = None if outer is None else weakref.ref(outer)
+
+    @property
+    def outer_graph(self):
+        """The graph around, or the default one."""
+        outer = self._outer() if self._outer is not None else None
+        if outer is None:
+            from tandem.inside.framework.ops import get_default_graph
+
+            with _core.init_scope():
+                outer = get_default_graph()
+        return outer
 
     def get_operations(self):
         """The ops so far, in the order in which they came."""

@@ -14,7 +14,7 @@ from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.ragged_operators import BINARY, ELEMENTWISE, RaggedOperators, operand
 from tandem.framework.ragged_text import listing
 from tandem.framework.shape import TensorShape, as_shape
-from tandem.framework.spec import TensorSpec, TypeSpec
+from tandem.framework.spec import TensorSpec, TypeSpec, ranks_only
 from tandem.framework.types import CompositeTensor
 from tandem.ops import check
 
@@ -483,6 +483,9 @@ class RaggedTensorSpec(TypeSpec):
 
     def _parts(self):
         return (self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype)
+
+    def _with_tensor_ranks_only(self):
+        return RaggedTensorSpec(ranks_only(self._shape), *self._parts()[1:])
 
     def __eq__(self, other):
         return isinstance(other, RaggedTensorSpec) and self._parts() == other._parts()

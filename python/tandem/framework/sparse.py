@@ -7,7 +7,7 @@ from tandem.framework.errors import InvalidArgumentError
 from tandem.framework import sparse_checks
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.framework.sparse_checks import positions
-from tandem.framework.spec import TensorSpec, TypeSpec
+from tandem.framework.spec import TensorSpec, TypeSpec, ranks_only
 from tandem.framework.types import CompositeTensor
 from tandem.ops import check
 
@@ -425,6 +425,9 @@ class SparseTensorSpec(TypeSpec):
         return hash((self.shape, self.dtype))
 
     value_type = SparseTensor
+
+    def _with_tensor_ranks_only(self):
+        return SparseTensorSpec(ranks_only(self.shape), self.dtype)
 
     def is_compatible_with(self, spec_or_value):
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)

@@ -5,6 +5,11 @@ from tandem.framework.dtypes import float32, int64
 from tandem.framework.shape import TensorShape, as_shape
 
 
+def ranks_only(shape):
+    """A shape of the same number of dimensions, none of which is known."""
+    return shape if shape.rank is None else TensorShape([None] * shape.rank)
+
+
 class TypeSpec:
     """Base of specifications."""
 
@@ -15,6 +20,10 @@ class TypeSpec:
         """The spec that takes in the values of both; ValueError where there is none."""
         if self != other:
             self._refuse(other)
+        return self
+
+    def _with_tensor_ranks_only(self):
+        """The same with nothing known of its shape but the number of dimensions."""
         return self
 
     def _refuse(self, other):
@@ -57,6 +66,9 @@ class TensorSpec(TypeSpec):
     @property
     def value_type(self):
         return _core.Tensor
+
+    def _with_tensor_ranks_only(self):
+        return TensorSpec(ranks_only(self._shape), self._dtype, self._name)
 
     def is_compatible_with(self, spec_or_value):
         return self._dtype == spec_or_value.dtype and self._shape.is_compatible_with(spec_or_value.shape)

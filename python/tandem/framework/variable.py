@@ -111,6 +111,18 @@ class Variable(_core.VariableBase, Trackable):
         """Different for every variable of the process; Keras's optimizers keep their slots by it."""
         return f"{self._plain_name}_{self.handle._id}"
 
+    _in_graph_mode = False  # there is a value, whatever is being traced
+    op = None  # what a write returns is the variable, which no op has made
+    graph = property(lambda self: _no_graph())
+
+    def _as_graph_element(self):
+        return None
+
+    @property
+    def initializer(self):
+        """A variable has its first value when it is made: there is nothing to run."""
+        return None
+
     @property
     def constraint(self):
         return self._constraint
@@ -329,6 +341,10 @@ def _created(args, kwargs):
 
 def _rebuild(value, dtype, name, trainable, shape):
     return Variable(value, dtype=dtype, name=name, trainable=trainable, shape=shape)
+
+
+def _no_graph():
+    raise AttributeError("Variable.graph is undefined: variables belong to no graph.")
 
 
 def _base_name(name):

@@ -152,7 +152,7 @@ def _within(test, test_combinations):
 
 
 def _passed(test, kwargs, test_combinations):
-    requested = list(inspect.signature(inspect.unwrap(test)).parameters)
+    requested = inspect.getfullargspec(test).args
     modifiers = [modifier for part in test_combinations for modifier in part.parameter_modifiers()]
     known = {modifier._parameter_name for modifier in modifiers}
     passed = dict(kwargs)

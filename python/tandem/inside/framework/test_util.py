@@ -6,6 +6,7 @@ import unittest
 
 from tandem.framework.device import gpu_device_name, is_gpu_available  # noqa: F401
 from tandem.framework.testing import TestCase
+from tandem.inside.framework import random_seed  # noqa: F401
 
 TensorFlowTestCase = TestCase
 
@@ -18,6 +19,8 @@ def _as_it_is(function=None, *args, **kwargs):
 run_all_in_graph_and_eager_modes = run_in_graph_and_eager_modes = run_v2_only = run_all_without_tensor_float_32 = _as_it_is
 run_without_tensor_float_32 = disable_xla = disable_tfrt = disable_mlir_bridge = with_control_flow_v2 = _as_it_is
 enable_control_flow_v2 = disable_cudnn_autotune = assert_no_new_tensors = assert_no_garbage_created = _as_it_is
+also_run_as_tf_function = with_eager_op_as_function = enable_output_all_intermediates = _as_it_is
+assert_no_new_pyobjects_executing_eagerly = _as_it_is
 disable_asan = disable_msan = disable_tsan = disable_ubsan = _as_it_is
 
 
@@ -82,6 +85,24 @@ def is_xla_enabled():
 
 def is_mlir_bridge_enabled():
     return False
+
+
+def IsBuiltWithNvcc():  # noqa: N802
+    from tandem.framework.device import is_built_with_cuda
+
+    return is_built_with_cuda()
+
+
+def for_all_test_methods(decorator, *args, **kwargs):
+    """Decorates each test of a class."""
+
+    def decorate(cls):
+        for name, value in list(vars(cls).items()):
+            if name.startswith("test") and callable(value) and name != "test_session":
+                setattr(cls, name, decorator(*args, **kwargs)(value))
+        return cls
+
+    return decorate
 
 
 def NHWCToNCHW(input_tensor):  # noqa: N802
