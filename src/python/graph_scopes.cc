@@ -178,7 +178,7 @@ std::string unique_name(PyGraph& g, const std::string& name) {
 }
 
 // Name and type of a node, as TensorFlow's operations have them.
-nb::tuple operation(const PyGraph& g, int32_t number) {
+nb::tuple name_and_type(const PyGraph& g, int32_t number) {
   if (number < 0 || number >= g.graph->size()) {
     raise(PyExc_IndexError, "There is no such operation.");
   }
@@ -251,7 +251,7 @@ void bind_graph_scopes(nb::module_& m) {
       .def(
           "_name_made", name_made, nb::arg("tensor"), nb::arg("name"), nb::arg("first"),
           "A name for the op of a tensor that was traced after there were `first` nodes.")
-      .def("_operation", operation, nb::arg("number"), "(name, type) of a node.")
+      .def("_name_and_type", name_and_type, nb::arg("number"), "(name, type) of a node.")
       .def("dump", [](const PyGraph& g) { return g.graph->dump(); })
       .def("__len__", [](const PyGraph& g) { return g.graph->size(); });
 

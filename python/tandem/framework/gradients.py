@@ -30,7 +30,10 @@ class GradientTape:
     def __enter__(self):
         if self._recording:
             raise ValueError("Tape is still recording, This can happen if you try to re-enter an already-active tape.")
-        self._tape.start()
+        if self._started:
+            self._tape.resume()
+        else:
+            self._tape.start()
         self._recording = self._started = True
         return self
 

@@ -15,8 +15,8 @@ class Operation:
         self.graph = graph
         self._number = number
 
-    name = property(lambda self: self.graph._operation(self._number)[0])
-    type = property(lambda self: self.graph._operation(self._number)[1])
+    name = property(lambda self: self.graph._name_and_type(self._number)[0])
+    type = property(lambda self: self.graph._name_and_type(self._number)[1])
 
     def __eq__(self, other):
         return isinstance(other, Operation) and (self.graph, self._number) == (other.graph, other._number)
@@ -28,7 +28,7 @@ class Operation:
         return f"<tf.Operation '{self.name}' type={self.type}>"
 
 
-class FuncGraph(_core.FuncGraph):
+class TracedGraph(_core.FuncGraph):
     """A graph that ops are traced into while it is the default."""
 
     def __init__(self, name, *args, **kwargs):
@@ -71,7 +71,11 @@ class FuncGraph(_core.FuncGraph):
             self._exit()
 
 
-class Graph(FuncGraph):
+class FuncGraph(TracedGraph):
+    """The graph of a function."""
+
+
+class Graph(TracedGraph):
     """A graph to build in. It is looked at, not run: there are no sessions, `tf.function` makes what can be called."""
 
     def __init__(self):
