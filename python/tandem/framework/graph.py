@@ -31,6 +31,8 @@ class Operation:
 class TracedGraph(_core.FuncGraph):
     """A graph that ops are traced into while it is the default."""
 
+    building_function = True
+
     def __init__(self, name, *args, **kwargs):
         super().__init__(name)
         self.tables = []  # that were made while it was traced
