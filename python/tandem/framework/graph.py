@@ -39,17 +39,6 @@ class TracedGraph(_core.FuncGraph):
         outer = _core.current_graph()
         self._outer = None if outer is None else weakref.ref(outer)
 
-    @property
-    def outer_graph(self):
-        """The graph around, or the default one."""
-        outer = self._outer() if self._outer is not None else None
-        if outer is None:
-            from tandem.inside.framework.ops import get_default_graph
-
-            with _core.init_scope():
-                outer = get_default_graph()
-        return outer
-
     def get_operations(self):
         """The ops so far, in the order in which they came."""
         return [Operation(self, number) for number in range(len(self))]
@@ -75,6 +64,17 @@ class TracedGraph(_core.FuncGraph):
 
 class FuncGraph(TracedGraph):
     """The graph of a function."""
+
+    @property
+    def outer_graph(self):
+        """The graph around, or the default one."""
+        outer = self._outer() if self._outer is not None else None
+        if outer is None:
+            from tandem.inside.framework.ops import get_default_graph
+
+            with _core.init_scope():
+                outer = get_default_graph()
+        return outer
 
 
 class Graph(TracedGraph):
