@@ -6,6 +6,7 @@ of the process does not), and install_as_tensorflow() changes the name for every
 
 import builtins
 import importlib
+import os
 import sys
 
 from tandem import _core, _tables
@@ -19,6 +20,11 @@ TARGET = "tandem"
 
 def is_mapped(name):
     return name == SOURCE or name.startswith(SOURCE + ".")
+
+
+def wants_keras_2():
+    """Whether tf.keras is Keras 2, the package tf_keras: what TensorFlow asks of the environment."""
+    return os.environ.get("TF_USE_LEGACY_KERAS") in ("1", "true", "True")
 
 
 def _plain(name):
@@ -43,6 +49,8 @@ def target_of(name):
     """tensorflow.math → tandem.math; tf.keras is the package keras itself."""
     inner = _plain(name)
     if inner == "keras" or inner.startswith("keras."):
+        if wants_keras_2():
+            return f"tf_keras.api.{'_v1' if '.compat.v1.keras' in name else '_v2'}.{inner}"
         return inner
     return f"{TARGET}.{inner}" if inner else TARGET
 
@@ -52,7 +60,7 @@ def import_target(name):
     target = target_of(name)
     if target == TARGET:
         return served()
-    of_keras = target.partition(".")[0] == "keras"
+    of_keras = target.partition(".")[0] in ("keras", "tf_keras")
     loaded = None if of_keras else sys.modules.get(target)
     if loaded is not None and not getattr(loaded.__spec__, "_initializing", False):
         return loaded
@@ -68,6 +76,8 @@ def _keras_module(target):
     try:
         return importlib.import_module(target)
     except ModuleNotFoundError:
+        if target.startswith("tf_keras."):
+            raise
         try:
             return importlib.import_module(target.replace("keras.", "keras._tf_keras.keras.", 1))
         except ModuleNotFoundError:

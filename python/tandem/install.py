@@ -61,7 +61,7 @@ class _KerasFinder:
         if not fullname.startswith("tandem.") or "keras" not in fullname or "keras_" in fullname:
             return None
         stands_for = "tensorflow" + fullname.removeprefix("tandem")
-        if not import_map.target_of(stands_for).startswith("keras"):
+        if not import_map.target_of(stands_for).startswith(("keras", "tf_keras")):
             return None
         return importlib.machinery.ModuleSpec(fullname, _Loader(stands_for), is_package=True)
 

@@ -15,9 +15,10 @@ import sys
 
 from tandem import _core
 from tandem._loading import alone, running_a_module
-from tandem.import_map import MappedImportlib, mapped_builtins
+from tandem.import_map import MappedImportlib, mapped_builtins, wants_keras_2
 
 VERSION = "3.15.1"
+VERSION_2 = "2.21.0"
 
 # Modules of Keras that look up modules by name.
 _BY_NAME = ("keras.src.utils.module_utils",)
@@ -39,6 +40,9 @@ _EXTENDED = {
     "keras.src.saving.serialization_lib": ("tandem.keras_backend.functions_by_name", "install"),
     "keras.src.tree.optree_impl": ("tandem.keras_backend.kept_answers", "install_tree"),
     "tf_keras.src.engine.keras_tensor": ("tandem.keras_backend.keras2.operators", "install"),
+    "tf_keras.src.layers.rnn.gru": ("tandem.keras_backend.keras2.recurrent", "install_gru"),
+    "tf_keras.src.layers.rnn.gru_lstm_utils": ("tandem.keras_backend.keras2.recurrent", "install_choice"),
+    "tf_keras.src.layers.rnn.lstm": ("tandem.keras_backend.keras2.recurrent", "install_lstm"),
 }
 
 
@@ -124,9 +128,31 @@ def _is_ours(module):
 
 
 def load():
-    """The package keras on Tandem; loaded on first use."""
+    """The package keras on Tandem, or tf_keras where the environment asks for Keras 2; loaded on first use."""
     with alone():
-        return _load()
+        return _load_2() if wants_keras_2() else _load()
+
+
+def _load_2():
+    loaded = sys.modules.get("tf_keras")
+    if loaded is not None and not _is_ours(loaded):
+        raise ImportError(
+            "tf_keras is already loaded on TensorFlow, and a process has only one. Call tandem.install_as_tensorflow() "
+            "before the first `import tf_keras`, or start the script with `tandem run`."
+        )
+    install_finder()
+    try:
+        keras = importlib.import_module("tf_keras.api._v2.keras")
+    except ModuleNotFoundError as error:
+        if error.name == "tf_keras":
+            raise ImportError(
+                "TF_USE_LEGACY_KERAS=1 makes tf.keras the package tf_keras; run: pip install --no-deps tf-keras=="
+                f"{VERSION_2}"
+            ) from error
+        raise
+    folder = os.path.dirname(sys.modules["tf_keras"].__file__)
+    _core.add_library_folders([folder + os.sep, os.path.realpath(folder) + os.sep])
+    return keras
 
 
 def _load():

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 import sys
 
-from tandem import _namespaces, _tables, reasons
+from tandem import _namespaces, _tables, import_map, reasons
 from tandem._absent import Absent
 
 # The roots of TensorFlow's modules that are no public names.
@@ -27,6 +27,8 @@ def find(full):
         return value
     if full == "compat.v1.raw_ops":
         return _namespaces.find("", "raw_ops")
+    if full == "compat.v1.keras" and import_map.wants_keras_2():
+        return import_map.import_target("tensorflow.compat.v1.keras")
     if full in ("compat.v1.keras", "python.keras.api"):
         return _namespaces.find("", "keras")
     if full in _tables.spaces():

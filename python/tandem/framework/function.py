@@ -81,6 +81,11 @@ class Function(_core.FunctionCache):
     def pretty_printed_concrete_signatures(self, verbose=True):
         return "\n\n".join(c.pretty_printed_signature(verbose) for c in self._list_all_concrete_functions())
 
+    @property
+    def _concrete_variable_creation_fn(self):
+        """The first concrete function, whose graph libraries show; None where nothing was traced."""
+        return next(iter(self._list_all_concrete_functions()), None)
+
     def _list_all_concrete_functions(self):
         return [concrete for same in self._concretes.values() for shapes, concrete in same]
 
@@ -269,7 +274,7 @@ class Function(_core.FunctionCache):
         if self._converted is None:
             from tandem.staging.conversion import convert
 
-            self._converted = convert(self._python_function, self._options["experimental_autograph_options"])
+            self._converted = convert(self._python_function, self._options["experimental_autograph_options"], given=True)
         return self._converted
 
     def _count_trace(self):

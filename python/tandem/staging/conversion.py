@@ -167,8 +167,12 @@ def is_artifact(entity):
     return hasattr(entity, "autograph_info__")
 
 
-def is_library(f):
-    """Whether a callable is run as it is."""
+# Libraries whose functions are converted where one is given to tf.function itself, as in TensorFlow.
+_CONVERTED_WHEN_GIVEN = frozenset({"tf_keras"})
+
+
+def is_library(f, given=False):
+    """Whether a callable is run as it is; `given`: it was given to tf.function."""
     if inspect.isclass(f):
         return True
     function = f.__func__ if inspect.ismethod(f) else f
@@ -179,7 +183,7 @@ def is_library(f):
     if getattr(function, "autograph_do_not_convert", False) or is_artifact(function):
         return True
     root = (getattr(function, "__module__", None) or "").partition(".")[0]
-    if root in _LIBRARIES or (root in sys.stdlib_module_names and root != "__main__"):
+    if (root in _LIBRARIES and not (given and root in _CONVERTED_WHEN_GIVEN)) or (root in sys.stdlib_module_names and root != "__main__"):
         return True
     code = function.__code__
     return bool(code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR)) or (
@@ -196,13 +200,13 @@ def iterated_call(f, args, kwargs, caller_fn_scope=None, options=None):
     return converted_call(f, args, kwargs, caller_fn_scope, options)
 
 
-def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
+def converted_call(f, args, kwargs, caller_fn_scope=None, options=None, given=False):
     """Calls f, converted when it is the user's code. Generated code makes every call through this."""
     kwargs = kwargs or {}
     options = caller_fn_scope.callopts if options is None else options
     if isinstance(f, functools.partial):
         merged = {**f.keywords, **kwargs}
-        return converted_call(f.func, f.args + tuple(args), merged, caller_fn_scope, options)
+        return converted_call(f.func, f.args + tuple(args), merged, caller_fn_scope, options, given)
     if ag_ctx.control_status_ctx().status is ag_ctx.Status.DISABLED or is_artifact(f):
         return f(*args, **kwargs)
     if f in _CONTEXTUAL:
@@ -216,8 +220,8 @@ def converted_call(f, args, kwargs, caller_fn_scope=None, options=None):
     bound = getattr(f, "_autograph_target", None)
     if bound is not None and not inspect.isclass(f):
         function, first = bound()
-        return converted_call(function, (*first, *args), kwargs, caller_fn_scope, options)
-    if not (options.user_requested or options.internal_convert_user_code) or is_library(f):
+        return converted_call(function, (*first, *args), kwargs, caller_fn_scope, options, given)
+    if not (options.user_requested or options.internal_convert_user_code) or is_library(f, options.user_requested and given):
         if _names_an_op(f, kwargs):
             return naming(f, args, kwargs)
         return f(*args, **kwargs)
@@ -314,8 +318,8 @@ def _say_once(target, error):
     )  # fmt: skip
 
 
-def convert(f, features=None):
-    """A function that runs f converted, whatever module it is from."""
+def convert(f, features=None, given=False):
+    """A function that runs f converted, whatever module it is from; `given`: f was given to tf.function."""
     if is_artifact(f):
         return f
     if features is None:
@@ -327,7 +331,7 @@ def convert(f, features=None):
     def converted(*args, **kwargs):
         try:
             with ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED, options):
-                return converted_call(f, args, kwargs, options=options)
+                return converted_call(f, args, kwargs, options=options, given=given)
         except Exception as error:
             if hasattr(error, "ag_error_metadata"):
                 raise error.ag_error_metadata.to_exception(error) from error.__cause__

@@ -29,3 +29,5 @@ def test_src_dir_path(relative_path):
     import os
 
     return os.path.abspath(relative_path)
+
+from unittest import mock  # noqa: E402, F401  (tf.compat.v1.test.mock)
