@@ -90,21 +90,28 @@ def raw_ops():
     return _kept("raw_ops", _read_raw_ops)[0]
 
 
+def raw_op(op):
+    """What `def` takes of an op's parameters ("x, y, adj_x=False"), and the names of its results where they are several."""
+    return _kept("raw_ops", _read_raw_ops)[2][op]
+
+
 def generated(module, name):
     """The raw op behind a function of a generated module, or None."""
     return _kept("raw_ops", _read_raw_ops)[1].get((module, name))
 
 
 def _read_raw_ops():
-    ops, functions, module = {}, {}, ""
+    ops, functions, calls, module = {}, {}, {}, ""
     for line in _lines("raw_ops"):
         if line[0] == "=":
             module = line[1:]
             continue
+        line, _, results = line.partition(" -> ")
         op, function, *parameters = line.split()
-        ops[op] = module, function, parameters
+        ops[op] = module, function, [p.partition("=")[0] for p in parameters]
         functions[module, function] = op
-    return ops, functions
+        calls[op] = ", ".join(parameters), results.split()
+    return ops, functions, calls
 
 
 def is_module(path):

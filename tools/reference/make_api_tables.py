@@ -6,7 +6,8 @@ api.txt      by defining module: what the thing is called there, its kind (c cla
              and its public names. `1:` before a name: of compat.v1 only; `2:` of tf only; without: of both.
 modules.txt  every module, and the names that it defines; name@module for those that it takes from another one, *@module
              for all of one's. Of names that begin with an underscore, classes and functions.
-raw_ops.txt  by generated module: op, its function there, and the op's parameters.
+raw_ops.txt  by generated module: op, its function there, the op's parameters with their defaults, and after -> its
+             results where they are several with names.
 Names are those of one version: they change when TensorFlow's do, and only then is this run again.
 """
 
@@ -19,6 +20,7 @@ import sys
 import types
 
 import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
 
 PACKAGE = pathlib.Path(tf.__file__).parent
 OUT = pathlib.Path(__file__).resolve().parents[2] / "python/tandem/facts"
@@ -172,9 +174,26 @@ def raw_table():
         for op, function in rows:
             if not hasattr(tf.raw_ops, op):
                 continue
-            parameters = [p for p in inspect.signature(getattr(tf.raw_ops, op)).parameters if p != "name"]
-            lines.append(" ".join([op, function, *parameters]))
+            parameters = inspect.signature(getattr(tf.raw_ops, op)).parameters.values()
+            lines.append(" ".join([op, function, *(with_default(p) for p in parameters if p.name != "name"), *results(op)]))
     return lines
+
+
+def with_default(parameter):
+    value = parameter.default
+    if value is parameter.empty:
+        return parameter.name
+    value = value.name if isinstance(value, tf.DType) else value
+    if not isinstance(value, (int, float, str, list, type(None))):  # a message
+        return f"{parameter.name}=None"
+    return f"{parameter.name}={re.sub(', ', ',', repr(value)).replace(' ', chr(92) + 'x20')}"
+
+
+def results(op):
+    """The names of an op's results, where it has several or a list of tensors that have names of their own."""
+    definition = op_def_registry.get(op)
+    outputs = [] if definition is None else [arg.name for arg in definition.output_arg]
+    return ["->", *outputs] if len(outputs) > 1 else []
 
 
 def main():
