@@ -39,6 +39,16 @@ def variable_of_handle(handle):
     return _BY_HANDLE.get(handle)
 
 
+def variable_of(resource):
+    """The variable that a resource is: itself, or the living one with this handle."""
+    if isinstance(resource, _core.VariableBase):
+        return resource
+    found = _BY_HANDLE.get(getattr(resource, "_id", None))
+    if found is None:
+        raise InvalidArgumentError(None, None, f"Expected the handle of a variable, got {resource!r}.")
+    return found
+
+
 # Says which class tf.Variable(…) makes; set by tandem.distribution, None outside strategies.
 _choose_class = None
 

@@ -72,7 +72,8 @@ def copy(a):
 
 def result_type(*values):
     """The dtype that NumPy would give to a sum."""
-    kinds = [v.dtype.as_numpy_dtype if isinstance(v, ndarray) else v for v in values]
+    kinds = [v.dtype if isinstance(v, ndarray) else v for v in values]
+    kinds = [v.as_numpy_dtype if isinstance(v, _core.DType) else v for v in kinds]
     return _default(_np.result_type(*kinds))
 
 
@@ -483,7 +484,7 @@ def sort(a, axis=-1, kind="quicksort", order=None):
 
 def argsort(a, axis=-1, kind="quicksort", order=None):
     """The order that sorts."""
-    return execute("ArgSort", asarray(a), axis=axis, direction="ASCENDING", stable=True)
+    return asarray(execute("ArgSort", asarray(a), axis=axis, direction="ASCENDING", stable=True), int64)
 
 
 def matmul(x1, x2):

@@ -3,6 +3,7 @@
 import secrets
 
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.variable import variable_of
 from tandem.ops import random_generator
 from tandem.ops.raw.arrays import text_of, values
 
@@ -41,9 +42,9 @@ BatchMatrixSolve: MatrixSolve(matrix, rhs, adjoint=adjoint)
 BatchMatrixSolveLs, MatrixSolveLs: tf.linalg.lstsq(matrix, rhs, l2_regularizer=values(l2_regularizer), fast=fast)
 BatchMatrixTriangularSolve: MatrixTriangularSolve(matrix, rhs, lower=lower, adjoint=adjoint)
 BatchSelfAdjointEig, SelfAdjointEig: joined_eigen(SelfAdjointEigV2(input))
-BatchSelfAdjointEigV2: SelfAdjointEigV2(input, compute_v=compute_v)
-BatchSvd: Svd(input, compute_uv=compute_uv, full_matrices=full_matrices)
-Eig: Eig(input, compute_v=compute_v)
+BatchSelfAdjointEigV2, SelfAdjointEigV2: with_empty(SelfAdjointEigV2(input, compute_v=compute_v), compute_v)
+BatchSvd, Svd: with_empty(Svd(input, compute_uv=compute_uv, full_matrices=full_matrices), compute_uv)
+Eig: with_empty(Eig(input, compute_v=compute_v), compute_v)
 Einsum: tf.einsum(text_of(equation), *inputs)
 Bincount: bincount(arr, size, weights)
 DenseCountSparseOutput: parts(tf.sparse.bincount(values, counted(weights), None, *limits(minlength, maxlength), binary_output=binary_output))
@@ -59,7 +60,7 @@ MatrixExponential: tf.linalg.expm(input)
 MatrixLogarithm: tf.linalg.logm(input)
 MatrixSquareRoot: tf.linalg.sqrtm(input)
 MatMul: MatMul(a, b, transpose_a=transpose_a, transpose_b=transpose_b)
-TridiagonalMatMul: tf.linalg.tridiagonal_matmul([superdiag, maindiag, subdiag], rhs, diagonals_format='sequence')
+TridiagonalMatMul: tf.linalg.tridiagonal_matmul(tf.concat([superdiag, maindiag, subdiag], -2), rhs, 'compact')
 TridiagonalSolve: tf.linalg.tridiagonal_solve(diagonals, rhs, diagonals_format='compact', partial_pivoting=partial_pivoting, perturb_singular=perturb_singular)
 SegmentSumV2: UnsortedSegmentSum(data, segment_ids, num_segments)
 SegmentProdV2: UnsortedSegmentProd(data, segment_ids, num_segments)
@@ -155,10 +156,10 @@ def drawn_between(shape, low, high, seed, seed2):
     return execute("StatelessRandomUniformIntV2", shape, *state, convert_to_tensor(low, high.dtype), high)
 
 
-def of_state(variable):
+def of_state(handle):
     """A generator whose state is the variable itself."""
     made = random_generator.Generator.__new__(random_generator.Generator)
-    made._alg, made._state = random_generator.Algorithm.PHILOX, variable
+    made._alg, made._state = random_generator.Algorithm.PHILOX, variable_of(handle)
     return made
 
 
@@ -176,6 +177,12 @@ def approx_top_k(input, k, axis, largest):
 def joined_eigen(parts):
     """Eigenvalues as a row above the eigenvectors."""
     return execute("ConcatV2", [parts[0][..., None, :], parts[1]], axis=-2)
+
+
+def with_empty(results, vectors):
+    """Vectors that nobody asked for are empty."""
+    first, *rest = results
+    return (first, *(rest if vectors else [execute("Reshape", first, [-1])[:0]] * len(rest)))
 
 
 def bincount(arr, size, weights):

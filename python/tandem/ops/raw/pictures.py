@@ -1,8 +1,10 @@
 """Raw ops of networks and images: convolutions, pools, normalization, boxes, codecs."""
 
+import math
+
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.gradients import GradientTape
-from tandem.ops import image as _image, nn as _nn
+from tandem.ops import nn as _nn
 from tandem.ops.raw.arrays import text_of, values  # noqa: F401  (names in the table)
 
 TABLE = """
@@ -25,7 +27,7 @@ CropAndResizeGradImage: tf.cast(CropAndResizeGradImage(grads, boxes, box_ind, im
 Dilation2D: tf.nn.dilation2d(input, filter, strides, padding, 'NHWC', rates)
 Dilation2DBackpropFilter: gradient(lambda f: tf.nn.dilation2d(input, f, strides, padding, 'NHWC', rates), filter, out_backprop)
 Dilation2DBackpropInput: gradient(lambda x: tf.nn.dilation2d(x, filter, strides, padding, 'NHWC', rates), input, out_backprop)
-DrawBoundingBoxes: tf.image.draw_bounding_boxes(images, boxes, [])
+DrawBoundingBoxes: tf.image.draw_bounding_boxes(images, boxes, tf.zeros([0, 4]))
 EncodeJpegVariableQuality: EncodeJpeg(images, quality=values(quality))
 EncodeJpeg: EncodeJpeg(image, format=format, quality=quality, progressive=progressive, optimize_size=optimize_size, chroma_downsampling=chroma_downsampling, density_unit=density_unit, x_density=x_density, y_density=y_density)
 ExtractGlimpse, ExtractGlimpseV2: tf.image.extract_glimpse(input, size, offsets, centered, normalized, noise)
@@ -82,7 +84,9 @@ def spectrogram(input, window_size, stride, squared):
     length = 1
     while length < window_size:
         length *= 2
-    found = signal.stft(_image.execute("Transpose", convert_to_tensor(input), perm=[1, 0]), window_size, stride, length)
+    rows = execute("Transpose", convert_to_tensor(input), perm=[1, 0])
+    hann = convert_to_tensor([0.5 - 0.5 * math.cos(2 * math.pi * i / window_size) for i in range(window_size)], rows.dtype)
+    found = signal.stft(rows, window_size, stride, length, window_fn=lambda size, dtype: hann)
     size = execute("ComplexAbs", found)
     return execute("Square", size) if squared else size
 
@@ -129,10 +133,8 @@ def suppressed(boxes, scores, most, overlap, score, padded):
 
 
 def suppressed_softly(boxes, scores, most, overlap, score, sigma, padded):
-    found, kept, count = execute("NonMaxSuppressionV5", boxes, scores, most, overlap, score, sigma)[:3] if len(
-        execute("NonMaxSuppressionV5", boxes, scores, most, overlap, score, sigma)
-    ) == 3 else (*execute("NonMaxSuppressionV5", boxes, scores, most, overlap, score, sigma), None)  # fmt: skip
-    count = execute("Size", found) if count is None else count
+    found, kept = execute("NonMaxSuppressionV5", boxes, scores, most, overlap, score, sigma)[:2]
+    count = execute("Size", found)
     if padded:
         more = [[0, convert_to_tensor(most) - count]]
         found, kept = execute("Pad", found, more), execute("Pad", kept, more)

@@ -127,7 +127,7 @@ def filled_grad(reverse, grad):
 def reshaped(indices, shape, new_shape):
     from tandem.framework import sparse as public
 
-    indices = convert_to_tensor(indices)
+    indices = convert_to_tensor(indices, "int64")
     found = public.reshape(SparseTensor(indices, indices[:, 0], shape), new_shape)
     return found.indices, found.dense_shape
 
@@ -212,7 +212,7 @@ def to_tensor(shape, values, default, partitions, kinds):
             result = RaggedTensor.from_row_lengths(result, part)
     sizes = convert_to_tensor(shape)
     wanted = None if sizes.shape.rank == 0 else [None if s < 0 else s for s in sizes.numpy().tolist()]
-    return result.to_tensor(default, wanted)
+    return result.to_tensor(default, shape=wanted)
 
 
 def ragged_cross(values, splits, indices, sparse_values, shapes, dense, order, hashed, buckets, key, kind):

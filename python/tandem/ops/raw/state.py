@@ -2,6 +2,7 @@
 
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
+from tandem.framework.variable import variable_of  # noqa: F401  (a name in the table)
 from tandem.ops.raw.arrays import text_of, values  # noqa: F401  (names in the table)
 from tandem.ops.raw.steps import (  # noqa: F401  (names in the table)
     adadelta, adagrad, adagrad_da, adagrad_v2, adam, adamax, add_sign, amsgrad, centered_rms_prop, ftrl,
@@ -40,17 +41,17 @@ ResourceSparseApplyMomentum: sparse_step(momentum_of, locals())
 ResourceSparseApplyProximalAdagrad: sparse_step(proximal_adagrad, locals())
 ResourceSparseApplyProximalGradientDescent: sparse_step(proximal_gradient_descent, locals())
 ResourceSparseApplyRMSProp: sparse_step(rms_prop, locals())
-ResourceCountUpTo: resource.count_up_to(limit)
+ResourceCountUpTo: variable_of(resource).count_up_to(limit)
 ResourceGather: tf.gather(ReadVariableOp(resource), indices, batch_dims=batch_dims)
 ResourceGatherNd: GatherNd(ReadVariableOp(resource), indices)
-ResourceScatterNdAdd: done(ref.scatter_nd_add(indices, updates))
-ResourceScatterNdSub: done(ref.scatter_nd_sub(indices, updates))
-ResourceScatterNdMax: done(ref.scatter_nd_max(indices, updates))
-ResourceScatterNdMin: done(ref.scatter_nd_min(indices, updates))
-ResourceScatterNdUpdate: done(ref.scatter_nd_update(indices, updates))
-ResourceStridedSliceAssign: done(ref.assign(TensorStridedSliceUpdate(ReadVariableOp(ref), begin, end, strides, value, begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask)))
+ResourceScatterNdAdd: done(variable_of(ref).scatter_nd_add(indices, updates))
+ResourceScatterNdSub: done(variable_of(ref).scatter_nd_sub(indices, updates))
+ResourceScatterNdMax: done(variable_of(ref).scatter_nd_max(indices, updates))
+ResourceScatterNdMin: done(variable_of(ref).scatter_nd_min(indices, updates))
+ResourceScatterNdUpdate: done(variable_of(ref).scatter_nd_update(indices, updates))
+ResourceStridedSliceAssign: done(variable_of(ref).assign(TensorStridedSliceUpdate(ReadVariableOp(ref), begin, end, strides, value, begin_mask=begin_mask, end_mask=end_mask, ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask, shrink_axis_mask=shrink_axis_mask)))
 DisableCopyOnRead: None
-VarIsInitializedOp: resource.is_initialized()
+VarIsInitializedOp: variable_of(resource).is_initialized()
 VariableShape: Shape(ReadVariableOp(input), out_type=out_type)
 AnonymousMutableHashTable, MutableHashTableV2: new_table(key_dtype, value_dtype)
 AnonymousHashTable, HashTableV2: new_table(key_dtype, value_dtype)

@@ -6,6 +6,7 @@ The first parameters of a formula are the variables that it changes, in the orde
 import inspect
 
 from tandem._core import convert_to_tensor, execute
+from tandem.framework.variable import variable_of
 
 
 def _sqrt(x):
@@ -129,7 +130,7 @@ def power_sign(var, m, *, lr, logbase, sign_decay, beta, grad):
 def _sorted(formula, given):
     """The variables, and the other arguments as tensors of their dtype; flags stay."""
     names = inspect.signature(formula).parameters.values()
-    slots = [given[p.name] for p in names if p.kind is p.POSITIONAL_OR_KEYWORD]
+    slots = [variable_of(given[p.name]) for p in names if p.kind is p.POSITIONAL_OR_KEYWORD]
     rest = {p.name: given[p.name] for p in names if p.kind is p.KEYWORD_ONLY and p.name in given}
     kind = slots[0].dtype
     rest = {n: x if isinstance(x, bool) or n == "global_step" else convert_to_tensor(x, kind) for n, x in rest.items()}
