@@ -26,7 +26,6 @@ data.experimental.service | out of scope | datasets run in the process that uses
 data.experimental | later | 
 feature_column | later | use Keras's preprocessing layers
 compat.v1.feature_column | later | use Keras's preprocessing layers
-linalg.LinearOperator | absent | use the matrix itself
 linalg | absent |
 graph_util | later | graphs have no GraphDef
 compat.v1.graph_util | later | graphs have no GraphDef

@@ -214,3 +214,19 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     elif select != "a":
         raise ValueError(f"'select' must have a value in {{'a', 'i', 'v'}}, got {select}")
     return values if eigvals_only else (values, vectors)
+
+
+def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
+    """Solutions for triangular matrices of a few diagonals, which are the rows of `bands`: the main one first where
+    the matrix is lower triangular, and last where it is upper."""
+    bands, rhs = check.with_rank(bands, 2), convert_to_tensor(rhs)
+    count = bands.shape[-2]
+    if lower:  # the k-th row holds the k-th diagonal below, from column 0 on behind k numbers that do not count
+        bands = execute("MatrixDiagV3", execute("ReverseV2", bands, axis=[-2]), convert_to_tensor(0, bands.dtype),
+                        lower=0, upper=count - 1, align="RIGHT_RIGHT")  # fmt: skip
+        bands = matrix_transpose(bands)
+    else:
+        bands = execute("MatrixDiagV3", bands, convert_to_tensor(0, bands.dtype), lower=0, upper=count - 1, align="RIGHT_RIGHT")
+    from tandem.ops.linear.parts import triangular_solve
+
+    return triangular_solve(bands, rhs, lower=lower, adjoint=adjoint)

@@ -1,0 +1,1 @@
+"""tf.linalg.LinearOperator*: matrices that know their form and are applied without being written out."""
