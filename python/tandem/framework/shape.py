@@ -1,8 +1,7 @@
 """tf.TensorShape: dimensions of a tensor, any of which (or their number) may be unknown."""
 
-import operator
-
 from tandem import _core
+from tandem.framework.dimension import Dimension
 
 
 def _dimension(value):
@@ -19,92 +18,6 @@ def _dimension(value):
             return None
         raise ValueError(f"Dimension {value} must be >= 0")
     return value
-
-
-class Dimension:
-    """One size in `TensorShape.dims`: a number, or None where it is not known. What is computed from an unknown size is
-    unknown; comparing one gives None."""
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value):
-        value = value._value if isinstance(value, Dimension) else value
-        if value is not None and not hasattr(value, "__index__"):
-            raise TypeError(
-                f"Dimension value must be integer or None or have an __index__ method, got value '{value!r}' with type "
-                f"'{type(value)!r}'"
-            )
-        self._value = None if value is None else value.__index__()
-        if self._value is not None and self._value < 0:
-            raise ValueError(f"Dimension {self._value} must be >= 0")
-
-    value = property(lambda self: self._value)
-
-    def __index__(self):
-        return self._value
-
-    __int__ = __index__
-
-    def __repr__(self):
-        return f"Dimension({self._value})"
-
-    def __str__(self):
-        return "?" if self._value is None else str(self._value)
-
-    def __hash__(self):
-        if self._value is None:
-            raise ValueError("Unable to hash a Dimension of unknown value.")
-        return hash(self._value)
-
-    def is_compatible_with(self, other):
-        other = as_dimension(other)
-        return self._value is None or other._value is None or self._value == other._value
-
-    def assert_is_compatible_with(self, other):
-        if not self.is_compatible_with(other):
-            raise ValueError(f"Dimensions {self} and {other} are not compatible")
-
-    def merge_with(self, other):
-        other = as_dimension(other)
-        self.assert_is_compatible_with(other)
-        return Dimension(other._value if self._value is None else self._value)
-
-    def __reduce__(self):
-        return Dimension, (self._value,)
-
-    def __truediv__(self, other):
-        raise TypeError(f"unsupported operand type(s) for /: 'Dimension' and '{type(other).__name__}', please use // instead")
-
-    def __rtruediv__(self, other):
-        raise TypeError(f"unsupported operand type(s) for /: '{type(other).__name__}' and 'Dimension', please use // instead")
-
-
-def as_dimension(value):
-    return value if isinstance(value, Dimension) else Dimension(value)
-
-
-def _between_dimensions(name, compute, gives):
-    """An operator of Dimension: `gives` makes its result of the number that `compute` gives of two known ones."""
-
-    def operator_(self, other):
-        try:
-            other = as_dimension(other)
-        except (TypeError, ValueError):
-            return NotImplemented
-        if self._value is None or other._value is None:
-            return gives(None)
-        return gives(compute(self._value, other._value))
-
-    operator_.__name__ = name
-    setattr(Dimension, name, operator_)
-
-
-for _name in ("add", "sub", "mul", "floordiv", "mod"):
-    _compute = getattr(operator, _name)
-    _between_dimensions(f"__{_name}__", _compute, Dimension)
-    _between_dimensions(f"__r{_name}__", lambda a, b, compute=_compute: compute(b, a), Dimension)
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    _between_dimensions(f"__{_name}__", getattr(operator, _name), lambda value: value)
 
 
 class TensorShape:

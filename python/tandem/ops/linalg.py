@@ -221,12 +221,14 @@ def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
     the matrix is lower triangular, and last where it is upper."""
     bands, rhs = check.with_rank(bands, 2), convert_to_tensor(rhs)
     count = bands.shape[-2]
-    if lower:  # the k-th row holds the k-th diagonal below, from column 0 on behind k numbers that do not count
+    if count == 1:
+        bands = execute("MatrixDiagV3", bands[..., 0, :])
+    elif lower:  # the k-th row holds the k-th diagonal below, from column 0 on behind k numbers that do not count
         bands = execute("MatrixDiagV3", execute("ReverseV2", bands, axis=[-2]), convert_to_tensor(0, bands.dtype),
                         lower=0, upper=count - 1, align="RIGHT_RIGHT")  # fmt: skip
         bands = matrix_transpose(bands)
     else:
-        bands = execute("MatrixDiagV3", bands, convert_to_tensor(0, bands.dtype), lower=0, upper=count - 1, align="RIGHT_RIGHT")
+        bands = execute("MatrixDiagV3", bands, convert_to_tensor(0, bands.dtype), lower=0, upper=count - 1, align="LEFT_LEFT")
     from tandem.ops.linear.parts import triangular_solve
 
     return triangular_solve(bands, rhs, lower=lower, adjoint=adjoint)

@@ -258,6 +258,8 @@ def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, 
 
 def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT"):
     """The bands of diagonals of matrices."""
+    if hasattr(input, "_diag_part"):  # a linear operator
+        return input.diag_part()
     input = convert_to_tensor(input)
     lower, upper = _band(k)
     return execute(

@@ -16,28 +16,48 @@ def ngrams(data, ngram_width, separator=" ", pad_values=None, padding_width=None
         raise ValueError(f"padding_width must be greater than 0. Got {padding_width}")
     if pad_values is not None and not isinstance(pad_values, (tuple, str, bytes)):
         raise TypeError("pad_values must be a string, tuple of strings, or None.")
-    if preserve_short_sequences:
-        raise NotImplementedError("tf.strings.ngrams: preserve_short_sequences=True is not available in Tandem.")
     pads = pad_values if isinstance(pad_values, tuple) else (pad_values, pad_values)
     if isinstance(data, RaggedTensor):
         if isinstance(data.values, RaggedTensor):
-            return data.with_values(ngrams(data.values, widths, separator, pad_values, padding_width))
-        return _of_rows(data, widths, separator, pads, padding_width)
+            return data.with_values(ngrams(data.values, widths, separator, pad_values, padding_width, preserve_short_sequences))
+        return _of_rows(data, widths, separator, pads, padding_width, preserve_short_sequences)
     data = convert_to_tensor(data, string)
     if data.shape.rank == 1:
-        return ngrams(data[None], widths, separator, pad_values, padding_width)[0]
+        return ngrams(data[None], widths, separator, pad_values, padding_width, preserve_short_sequences)[0]
     if data.shape.rank != 2:
         raise NotImplementedError("tf.strings.ngrams takes vectors, matrices and ragged tensors in Tandem.")
-    return _of_rows(RaggedTensor.from_tensor(data), widths, separator, pads, padding_width).to_tensor("")
+    return _of_rows(RaggedTensor.from_tensor(data), widths, separator, pads, padding_width, preserve_short_sequences).to_tensor("")
 
 
-def _of_rows(rows, widths, separator, pads, padding_width):
+def _of_rows(rows, widths, separator, pads, padding_width, preserve):
     kind, rows = rows.row_splits.dtype, rows.with_row_splits_dtype(int64)
     found = []
     for width in widths:
         padding = 0 if pads[0] is None else min(width - 1 if padding_width is None else padding_width, width - 1)
         found.append(_of_width(_padded(rows, pads, padding), width, separator))
-    return concat(found, 1).with_row_splits_dtype(kind)
+    joined = concat(found, 1)
+    if preserve:
+        joined = _with_short(joined, rows, separator)
+    return joined.with_row_splits_dtype(kind)
+
+
+def _with_short(joined, rows, separator):
+    """Rows that are too short for any width, but not empty, are one n-gram of all their words."""
+    short = execute("LogicalAnd", execute("Equal", joined.row_lengths(), 0), execute("Greater", rows.row_lengths(), 0))
+    count = rows.nrows()
+    whole = execute("ReduceJoin", rows.to_tensor(""), axis=[1], separator=separator)
+    # Shorter rows are padded with empty words: their separators at the end go away with them.
+    texts = execute("Substr", whole, execute("ZerosLike", rows.row_lengths()), _text_lengths(rows, separator), unit="BYTE")
+    places = execute("Where", short)[:, 0]
+    alone = RaggedTensor.from_value_rowids(execute("GatherV2", texts, places), places, nrows=count, validate=False)
+    return concat([joined, alone], 1)
+
+
+def _text_lengths(rows, separator):
+    lengths = execute("Cast", execute("StringLength", rows.values), dtype=int64)
+    total = execute("UnsortedSegmentSum", lengths, rows.value_rowids(), rows.nrows())
+    gaps = execute("Maximum", rows.row_lengths() - 1, convert_to_tensor(0, int64))
+    return total + gaps * len(separator.encode() if isinstance(separator, str) else separator)
 
 
 def _of_width(rows, width, separator):

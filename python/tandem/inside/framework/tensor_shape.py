@@ -1,6 +1,7 @@
 """tensorflow.python.framework.tensor_shape."""
 
-from tandem.framework.shape import Dimension, TensorShape, as_dimension, as_shape  # noqa: F401
+from tandem.framework.dimension import Dimension, as_dimension  # noqa: F401
+from tandem.framework.shape import TensorShape, as_shape  # noqa: F401
 
 
 def dimension_value(dimension):
@@ -9,7 +10,7 @@ def dimension_value(dimension):
 
 
 def dimension_at_index(shape, index):
-    return Dimension(None) if shape.rank is None else Dimension(shape.dims[index])
+    return Dimension(None) if shape.rank is None else shape.dims[index]
 
 
 def unknown_shape(rank=None, **kwargs):

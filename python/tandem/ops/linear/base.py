@@ -2,6 +2,7 @@
 
 from tandem import _core
 from tandem._core import VariableBase, as_dtype, convert_to_tensor, execute
+from tandem.framework.dimension import Dimension
 from tandem.framework.module import Module
 from tandem.framework.shape import TensorShape
 from tandem.framework.spec import TypeSpec
@@ -68,8 +69,8 @@ class LinearOperator(Module, CompositeTensor):
     shape = property(lambda self: self._shape())
     batch_shape = property(lambda self: self.shape[:-2])
     tensor_rank = property(lambda self: self.shape.rank)
-    domain_dimension = property(lambda self: _size(self.shape, -1))
-    range_dimension = property(lambda self: _size(self.shape, -2))
+    domain_dimension = property(lambda self: Dimension(_size(self.shape, -1)))
+    range_dimension = property(lambda self: Dimension(_size(self.shape, -2)))
 
     def _shape_tensor(self):
         return execute("Shape", self.to_dense())
@@ -280,18 +281,16 @@ class LinearOperator(Module, CompositeTensor):
         return found
 
     def _tf_rebuild(self, components):
-        rest, given = list(components), dict(self._parameters)
+        """One like this with other tensors, which may be placeholders that nothing can be asked of."""
+        made, rest = object.__new__(type(self)), list(components)
+        made.__dict__.update(self.__dict__)
         for field in self._fields:
             value = getattr(self, "_" + field)
             if isinstance(value, (list, tuple)):
-                given[field], rest = self._regrouped(rest[: len(value)]), rest[len(value) :]
+                made.__dict__["_" + field], rest = rest[: len(value)], rest[len(value) :]
             elif value is not None:
-                given[field], rest = rest[0], rest[1:]
-        given.pop("graph_parents", None)
-        return type(self)(**given)
-
-    def _regrouped(self, operators):
-        return operators
+                made.__dict__["_" + field], rest = rest[0], rest[1:]
+        return made
 
     def _tf_key(self):
         static = {k: v for k, v in self._parameters.items() if k not in self._fields}

@@ -143,8 +143,7 @@ class LinearOperatorBlockLowerTriangular(_Blocks, LinearOperator):
         given = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         if not operators or any(len(row) != i + 1 for i, row in enumerate(operators)):
             raise ValueError(f"Argument `operators` must be rows of 1, 2, 3 ... operators. Found: {operators}")
-        self._rows = [list(row) for row in operators]
-        self._operators = [o for row in self._rows for o in row]
+        self._operators = [o for row in operators for o in row]
         if len({o.dtype for o in self._operators}) > 1:
             raise TypeError("Expected all operators to have the same dtype.")
         diagonal = [row[-1] for row in self._rows]
@@ -154,11 +153,16 @@ class LinearOperatorBlockLowerTriangular(_Blocks, LinearOperator):
             is_non_singular = True
         super().__init__(self._operators[0].dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, given)
 
-    operators = property(lambda self: self._rows)
+    @property
+    def _rows(self):
+        rest, rows = list(self._operators), []
+        while rest:
+            size = len(rows) + 1
+            rows.append(rest[:size])
+            rest = rest[size:]
+        return rows
 
-    def _regrouped(self, operators):
-        rest = list(operators)
-        return [[rest.pop(0) for _ in row] for row in self._rows]
+    operators = property(lambda self: self._rows)
 
     def _diagonal(self):
         return [row[-1] for row in self._rows]
@@ -213,6 +217,19 @@ class LinearOperatorBlockLowerTriangular(_Blocks, LinearOperator):
 
     def _trace(self):
         return functools.reduce(lambda a, b: a + b, (o.trace() for o in self._diagonal()))
+
+    def _inverse(self):
+        """Blocks below the diagonal: what stands in their row and column, between the inverses of the diagonal."""
+        from tandem.ops.linear.simple import LinearOperatorFullMatrix
+
+        rows = [[row[-1].inverse()] for row in self._rows]
+        for i, row in enumerate(rows):
+            for j in reversed(range(i)):
+                terms = (self._rows[i][k].matmul(rows[k][j].to_dense()) for k in range(j, i))
+                total = functools.reduce(lambda a, b: a + b, terms)
+                row.insert(0, LinearOperatorFullMatrix(execute("Neg", self._rows[i][i].solve(total))))
+            rows[i] = row
+        return LinearOperatorBlockLowerTriangular(rows, is_non_singular=True)
 
     def _eigvals(self):
         vectors = parts.broadcast_batches(*(o.eigvals() for o in self._diagonal()), last=1)

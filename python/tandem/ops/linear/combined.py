@@ -63,7 +63,7 @@ class LinearOperatorInversion(LinearOperator):
             raise ValueError(f"Inverse operators are always square. Found: {operator}")
         if operator.is_non_singular is False or is_non_singular is False:
             raise ValueError("Operator and is_non_singular must both be True: an inverse is of a regular matrix.")
-        hints = _kept_hints(operator, True, is_self_adjoint, is_positive_definite, True, "inverse")
+        hints = _kept_hints(operator, is_non_singular, is_self_adjoint, is_positive_definite, is_square, "inverse")
         super().__init__(operator.dtype, None, *hints, name or operator.name + "_inv", given)
 
     operator = property(lambda self: self._operator)
@@ -166,16 +166,6 @@ class LinearOperatorComposition(_Several):
     def _log_abs_determinant(self):
         return functools.reduce(lambda a, b: a + b, (o.log_abs_determinant() for o in self._operators))
 
-    def _adjoint(self):
-        return LinearOperatorComposition([o.adjoint() for o in self._operators[::-1]], self.is_non_singular, self.is_self_adjoint,
-                                         self.is_positive_definite, self.is_square)  # fmt: skip
-
-    def _inverse(self):
-        if not all(o.is_square for o in self._operators):
-            return super()._inverse()
-        return LinearOperatorComposition([o.inverse() for o in self._operators[::-1]], self.is_non_singular, self.is_self_adjoint,
-                                         self.is_positive_definite, self.is_square)  # fmt: skip
-
 
 class LinearOperatorKronecker(_Several):
     """Every element of one operator times all of the next."""
@@ -189,7 +179,7 @@ class LinearOperatorKronecker(_Several):
 
     def _shape(self):
         rows, columns = ([getattr(o, side) for o in self._operators] for side in ("range_dimension", "domain_dimension"))
-        product = lambda sizes: None if None in sizes else functools.reduce(lambda a, b: a * b, sizes)  # noqa: E731
+        product = lambda sizes: functools.reduce(lambda a, b: a * b, sizes)  # noqa: E731
         return shape_with(self._static_batch(), product(rows), product(columns))
 
     def _shape_tensor(self):

@@ -23,7 +23,7 @@ class LinearOperatorHouseholder(LinearOperator):
             raise ValueError("A Householder operator is always non-positive definite.")
         if is_square is False:
             raise ValueError("A Householder operator is always square.")
-        super().__init__(self._reflection_axis.dtype, None, is_non_singular, True, is_positive_definite, True, name, given)
+        super().__init__(self._reflection_axis.dtype, None, is_non_singular, True, False, True, name, given)
 
     reflection_axis = property(lambda self: self._reflection_axis)
 
@@ -83,7 +83,7 @@ class LinearOperatorPermutation(LinearOperator):
             raise ValueError(f"A Permutation operator is always non-singular. Found: {is_non_singular}")
         if is_square is False:
             raise ValueError(f"A Permutation operator is always square. Found: {is_square}")
-        super().__init__(dtype, None, True, is_self_adjoint, is_positive_definite, True, name, given)
+        super().__init__(dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, given)
 
     perm = property(lambda self: self._perm)
 
@@ -114,11 +114,6 @@ class LinearOperatorPermutation(LinearOperator):
 
     def _log_abs_determinant(self):
         return execute("Cast", execute("ZerosLike", convert_to_tensor(self._perm)[..., 0]), dtype=self.dtype)
-
-    def _inverse(self):
-        return LinearOperatorPermutation(execute("ArgSort", self._perm, axis=-1), self.dtype)
-
-    _adjoint = _inverse
 
     def cond(self, name="cond"):
         return execute("Cast", execute("OnesLike", convert_to_tensor(self._perm)[..., 0]), dtype=self.dtype)
@@ -252,4 +247,6 @@ class LinearOperatorTridiag(LinearOperator):
         return self._rows()[..., 1, :]
 
     def _to_dense(self):
+        if self._format == "matrix":
+            return convert_to_tensor(self._diagonals)
         return execute("MatrixDiagV3", self._rows(), convert_to_tensor(0, self.dtype), lower=-1, upper=1, align="LEFT_RIGHT")
