@@ -22,6 +22,8 @@ class Variable {
   Variable() = default;
   /// Lives on the device of the current scope, or where `initial` is when there is none.
   explicit Variable(const Tensor& initial, VariableOptions options = {});
+  /// A variable without a value: graphs are made with it, and each session gives it one.
+  static Variable declare(DType dtype, VariableOptions options);
   /// The variable behind a resource tensor.
   static Variable from_handle(Tensor resource_handle);
 

@@ -106,7 +106,12 @@ def _written(where, name):
         return value
     from tandem.inside import older
 
-    return older.find(where, name)
+    made = older.find(where, name)
+    if made is None:
+        from tandem.graph_mode import names
+
+        made = names.find(where, name)
+    return made
 
 
 def _helpers(where):

@@ -199,8 +199,19 @@ ValueRef Tracer::state_of(const Tensor& handle) {
   return v;
 }
 
+const std::vector<int32_t>& Tracer::controls_of(int32_t node) const {
+  static const std::vector<int32_t> none;
+  const auto found = controls_.find(node);
+  return found == controls_.end() ? none : found->second;
+}
+
+void Tracer::note_controls(int32_t node) {
+  if (!control_.empty()) controls_[node] = control_;
+}
+
 void Tracer::set_state(const Tensor& handle, ValueRef state) {
   state_of(handle);
+  if (open_) return;
   states_[state_index_.at(handle.impl()->id)].now = state;
   for (Capture& c : captures_) {
     if (c.tensor.impl()->id == handle.impl()->id) c.written = true;
@@ -223,9 +234,11 @@ int32_t Tracer::add_control_flow(Node node) {
   node.name = t_names + node.name;
   bool ordered = false;
   for (const GraphPtr& g : node.subgraphs) ordered |= has_ordered_effects(*g);
+  ordered = ordered && !open_;
   if (ordered && last_ordered_ >= 0) node.after.push_back(last_ordered_);
   const int32_t index = graph_.add_node(std::move(node));
   if (ordered) last_ordered_ = index;
+  note_controls(index);
   return index;
 }
 
@@ -335,7 +348,8 @@ void Tracer::emit_here(const OpDef& op, AttrsRef attrs, std::span<const TensorAr
   const int32_t index = graph_.add_op(op, attrs, std::move(refs), next_name(op.name));
   Node& node = graph_.node(index);
   annotate(node);
-  if (op.effects & kOrdered) {
+  note_controls(index);
+  if (op.effects & kOrdered && !open_) {
     if (last_ordered_ >= 0) node.after.push_back(last_ordered_);
     last_ordered_ = index;
   }

@@ -24,6 +24,7 @@ class Tracer final : public Emitter {
   ~Tracer() override;
 
   Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
   Tracer* outer() const { return outer_; }
   const Listener& listener() const { return listener_; }
   /// Expires with this trace; for records that may outlive it.
@@ -39,6 +40,19 @@ class Tracer final : public Emitter {
   /// shape is computed there and captured instead. For backward graphs, whose captures
   /// are memory kept from the forward pass.
   void keep_shapes_only() { shapes_only_ = true; }
+
+  /// For the graph of a session, of which parts are taken out and run later: every use of
+  /// a variable takes the state that it begins with, and nothing is kept in program
+  /// order. graph/extract.h makes the order of what runs.
+  void stay_open() { open_ = true; }
+  bool open() const { return open_; }
+  /// Nodes that those made from now on need, and come after, without using a value of
+  /// theirs. Of open graphs.
+  void set_controls(std::vector<int32_t> controls) { control_ = std::move(controls); }
+  /// What a node was made to come after.
+  const std::vector<int32_t>& controls_of(int32_t node) const;
+  /// Notes the controls for a node that was just made.
+  void note_controls(int32_t node);
 
   Tensor parameter(DType dtype, const Shape& shape, std::string name);
   /// A symbolic tensor for a value of this graph. States have none.
@@ -121,6 +135,9 @@ class Tracer final : public Emitter {
   std::vector<VariableState> states_;
   std::unordered_map<uint64_t, size_t> state_index_;  // variable's handle id → states_
   int32_t last_ordered_ = -1;
+  bool open_ = false;
+  std::vector<int32_t> control_;
+  std::unordered_map<int32_t, std::vector<int32_t>> controls_;  // by node
   int64_t random_ops_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include "op/host_function.h"
 #include "op/op_def.h"
 #include "ops/print_format.h"
+#include "tandem/ops/array.h"
 #include "tandem/print.h"
 
 namespace tandem {
@@ -61,6 +62,16 @@ void infer_print(InferContext& c) {
 }
 
 void infer_assert(InferContext& c) { c.rank(0, 0); }
+
+// Another tensor may be given: nothing is known of the contents.
+void infer_default(InferContext& c) {
+  const Shape& wanted = c.attrs<EnsureShapeAttrs>().shape;
+  if (!wanted.compatible_with(c.shape(0))) {
+    c.fail(fmt::format("the default has shape {}, which does not fit {}",
+                       c.shape(0).debug_str(), wanted.debug_str()));
+  }
+  c.add_output(c.dtype(0), wanted);
+}
 
 std::vector<Tensor> run_format(AttrsRef attrs, std::span<const Tensor> inputs) {
   const auto& a = attrs.as<StringFormatAttrs>();
@@ -145,6 +156,27 @@ void register_effect_ops(OpTable& table) {
              .differentiable = false,
              .dynamic = true,
              .effects = kOrdered | kMayFail});
+  // Of the graphs of sessions; when a part of one is taken out, values or nothing are put
+  // in their place (graph/extract.h).
+  table.add({.name = "NoOp",
+             .doc = "Does nothing; what it comes after is done.",
+             .outputs = {},
+             .infer = [](InferContext&) {},
+             .differentiable = false});
+  table.add({.name = "PlaceholderWithDefault",
+             .doc = "A tensor that is used where no other is given.",
+             .inputs = {{.name = "input"}},
+             .attrs = &attrs_type<EnsureShapeAttrs>(),
+             .infer = infer_default,
+             .gradient = [](GradContext& c) { c.set(0, c.raw_grad(0)); },
+             .grad_inputs = 0,
+             .grad_outputs = 0});
+  table.add({.name = "VarIsInitializedOp",
+             .doc = "Whether a variable has a value.",
+             .inputs = {{.name = "resource", .resource = true}},
+             .infer = [](InferContext& c) { c.add_output(DType::kBool, Shape{}); },
+             .differentiable = false,
+             .effects = kReadsState});
   add_host_function("StringFormat", run_format);
   add_host_function("PrintV2", run_print);
   add_host_function("Assert", run_assert);

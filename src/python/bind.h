@@ -26,6 +26,7 @@ void bind_fit(nb::module_& m);
 void bind_functions(nb::module_& m);
 void bind_gradients(nb::module_& m);
 void bind_graph_scopes(nb::module_& m);
+void bind_graph_session(nb::module_& m);
 void bind_host_callback(nb::module_& m);
 void bind_interchange(nb::module_& m);
 void bind_mapped_import(nb::module_& m);

@@ -38,7 +38,9 @@ void enter_graph(nb::handle self) {
   if (g.finished)
     raise(PyExc_RuntimeError, "The graph is finished: nothing can be added.");
   if (!g.tracer) {
-    g.tracer = std::make_unique<Tracer>(*g.graph, record_traced, current_tracer());
+    g.tracer = std::make_unique<Tracer>(*g.graph, record_traced,
+                                        g.open ? nullptr : current_tracer());
+    if (g.open) g.tracer->stay_open();
   }
   enter(self, g, std::make_unique<HideListeners>());
 }
@@ -221,6 +223,13 @@ std::optional<Ints> known_ints(const Tensor& tensor) {
   return known;
 }
 
+PyGraph* open_graph_of(PyObject* tensor) {
+  PyObject* graph = reinterpret_cast<TensorObject*>(tensor)->graph;
+  if (!graph || !nb::isinstance<PyGraph>(graph)) return nullptr;
+  PyGraph* g = nb::inst_ptr<PyGraph>(graph);
+  return g->open ? g : nullptr;
+}
+
 PyGraph::~PyGraph() {
   while (!entered.empty()) {
     if (entered.back().thread == std::this_thread::get_id()) {
@@ -252,6 +261,7 @@ void bind_graph_scopes(nb::module_& m) {
           "_name_made", name_made, nb::arg("tensor"), nb::arg("name"), nb::arg("first"),
           "A name for the op of a tensor that was traced after there were `first` nodes.")
       .def("_name_and_type", name_and_type, nb::arg("number"), "(name, type) of a node.")
+      .def_rw("_open", &PyGraph::open)
       .def("dump", [](const PyGraph& g) { return g.graph->dump(); })
       .def("__len__", [](const PyGraph& g) { return g.graph->size(); });
 

@@ -28,6 +28,7 @@ struct PyGraph {
   std::shared_ptr<Graph> graph;
   std::unique_ptr<Tracer> tracer;
   bool finished = false;
+  bool open = false;  // the graph of a session: looked at by name, run in parts
   int64_t draws = 0;  // that the thread had traced when it was entered
   struct Entered {
     std::unique_ptr<HideListeners> hidden;
@@ -47,6 +48,9 @@ struct PyGraph {
 /// What a symbolic tensor refers to; null when it is eager, or of a branch or loop whose
 /// trace has ended.
 const GraphValue* graph_value_of(const Tensor& tensor);
+
+/// The graph of a session that a symbolic tensor belongs to, or null.
+PyGraph* open_graph_of(PyObject* tensor);
 
 /// The contents of a symbolic tensor of a few integers, where tracing knows all of them.
 std::optional<Ints> known_ints(const Tensor& tensor);

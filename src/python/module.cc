@@ -62,6 +62,7 @@ NB_MODULE(_core, m) {
   bind_data(m);
   bind_devices(m);
   bind_graph_scopes(m);
+  bind_graph_session(m);
   bind_compiled(m);
   bind_compiled_call(m);
   bind_compiled_control_flow(m);

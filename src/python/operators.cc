@@ -7,6 +7,7 @@
 #include "python/dtypes.h"
 #include "python/errors.h"
 #include "python/execute.h"
+#include "python/graph_scopes.h"
 #include "python/interrupt.h"
 #include "python/numpy_api.h"
 #include "python/tensor_object.h"
@@ -169,6 +170,16 @@ PyObject* positive(PyObject* a) {
 PyObject* equality(PyObject* a, PyObject* b, bool equal) {
   static const OpHandle same("Equal"), different("NotEqual");
   if (b == Py_None) return PyBool_FromLong(!equal);
+  // In the graph of a session, whether it is the same tensor.
+  if (is_tensor(a) && tensor_of(a).impl()->symbolic && open_graph_of(a)) {
+    if (!is_tensor(b) || !tensor_of(b).impl()->symbolic) return PyBool_FromLong(!equal);
+    const auto value = [](PyObject* o) {
+      return static_cast<const GraphValue*>(tensor_of(o).impl()->symbolic.get());
+    };
+    const bool same_value =
+        value(a)->trace == value(b)->trace && value(a)->ref == value(b)->ref;
+    return PyBool_FromLong(same_value == equal);
+  }
   return guarded([&]() -> PyObject* {
     if (!is_plain(b) && !is_tensor_like(b)) Py_RETURN_NOTIMPLEMENTED;
     const Operands o = operands(a, b, false);

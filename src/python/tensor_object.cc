@@ -225,7 +225,14 @@ PyObject* str(PyObject* o) {
   });
 }
 
-Py_hash_t refuse_hash(PyObject*) {
+// Tensors of a session's graph are looked up in feeds; others compare their contents.
+Py_hash_t hash_tensor(PyObject* o) {
+  if (is_symbolic(o) && open_graph_of(o)) {
+    const auto* value =
+        static_cast<const GraphValue*>(tensor_of(o).impl()->symbolic.get());
+    const auto place = static_cast<Py_hash_t>(value->ref.node) * 31 + value->ref.output;
+    return place + static_cast<Py_hash_t>(value->trace) * 1000003;
+  }
   PyErr_SetString(PyExc_TypeError,
                   "Tensor is unhashable. Instead, use tensor.ref() as the key.");
   return -1;
@@ -363,7 +370,7 @@ void bind_tensor(PyObject* module) {
       {Py_tp_methods, kMethods},
       {Py_tp_repr, slot(repr)},
       {Py_tp_str, slot(str)},
-      {Py_tp_hash, slot(refuse_hash)},
+      {Py_tp_hash, slot(hash_tensor)},
       {Py_tp_getattro, slot(get_attribute)},
       {Py_mp_length, slot(length)},
       {Py_nb_bool, slot(truth)},

@@ -107,9 +107,15 @@ void bind_variable(nb::module_& m) {
           .def(
               "__init__",
               [](PyVariable* self, nb::handle initial, const std::string& name,
-                 bool trainable, nb::handle shape) {
+                 bool trainable, nb::handle shape, nb::handle dtype) {
                 VariableOptions options{.name = name, .trainable = trainable};
                 if (!shape.is_none()) options.shape = to_shape(shape.ptr());
+                if (initial.is_none()) {  // of the graph of a session
+                  new (self) PyVariable{
+                      Variable::declare(to_dtype(dtype.ptr()), std::move(options)),
+                      false};
+                  return;
+                }
                 const bool any_shape = !shape.is_none() && !options.shape.has_rank();
                 const Tensor value = to_tensor(initial.ptr());
                 new (self) PyVariable{Variable(value, std::move(options)), false};
@@ -118,8 +124,9 @@ void bind_variable(nb::module_& m) {
                   variable_of(self->variable.handle()).shape = Shape::unknown();
                 }
               },
-              nb::arg("initial_value"), nb::arg("name") = "Variable",
-              nb::arg("trainable") = true, nb::arg("shape") = nb::none())
+              nb::arg("initial_value").none(), nb::arg("name") = "Variable",
+              nb::arg("trainable") = true, nb::arg("shape") = nb::none(),
+              nb::arg("dtype") = nb::none())
           .def_prop_ro("dtype",
                        [](nb::handle self) {
                          return nb::borrow(dtype_object(of_self(self).dtype()));

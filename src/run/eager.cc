@@ -88,6 +88,12 @@ class Call {
         }
       } else if (def.resource) {
         VariableImpl& v = variable_of(given_[i].get());
+        if (!v.value.defined()) {
+          throw FailedPreconditionError(
+              fmt::format("Attempting to use uninitialized value {}: it is a variable of "
+                          "a graph. Use it in Session.run().",
+                          v.name));
+        }
         resource_device_ = v.device;
         lock_ = VariableHold(v);
         variable_ = &v;

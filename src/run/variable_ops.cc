@@ -46,6 +46,23 @@ Variable::Variable(const Tensor& initial, VariableOptions options) {
   handle_ = Tensor(Ref<TensorHeader>(handle));
 }
 
+Variable Variable::declare(DType dtype, VariableOptions options) {
+  auto v = make_ref<VariableImpl>();
+  v->dtype = dtype;
+  v->shape = options.shape;
+  v->name = std::move(options.name);
+  v->trainable = options.trainable;
+  Device* scoped = dtype == DType::kString ? nullptr : scoped_device();
+  v->device = scoped ? scoped : &constant_device(dtype);
+  auto* handle = new TensorImpl;
+  handle->dtype = DType::kResource;
+  handle->device = v->device;
+  handle->variable = std::move(v);
+  Variable made;
+  made.handle_ = Tensor(Ref<TensorHeader>(handle));
+  return made;
+}
+
 Tensor Variable::read() const {
   static const OpHandle op("ReadVariableOp");
   return emit(op, {handle_});

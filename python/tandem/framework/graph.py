@@ -1,7 +1,9 @@
 """Contexts of tracing: FuncGraph, placeholders, name scopes."""
 
 import contextlib
+import functools
 import re
+import sys
 import threading
 import weakref
 
@@ -77,23 +79,26 @@ class FuncGraph(TracedGraph):
         return outer
 
 
-class Graph(TracedGraph):
-    """A graph to build in. It is looked at, not run: there are no sessions, `tf.function` makes what can be called."""
+def __getattr__(name):
+    """Graphs of sessions are loaded when they are asked for."""
+    if name == "Graph":
+        from tandem.graph_mode.graph import Graph
 
-    def __init__(self):
-        super().__init__("graph")
+        return Graph
+    raise AttributeError(name)
 
-    @property
-    def building_function(self):
-        return False
+
+def session_graph():
+    """The graph of a session that is built now (tandem.graph_mode), or None."""
+    graph = _core.current_graph()
+    return graph if graph is not None and graph._open else None
 
 
 def placeholder(dtype, shape=None, name=None):
     """A symbolic tensor of the graph that is traced into."""
-    graph = _core.current_graph()
-    if graph is None:
-        raise RuntimeError("tf.placeholder() is not compatible with eager execution.")
-    return graph.placeholder(_core.as_dtype(dtype), shape, name)
+    from tandem.graph_mode import ops
+
+    return ops.placeholder(dtype, shape, name)
 
 
 _SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
@@ -140,16 +145,29 @@ class name_scope:
 
 
 class init_scope(_core.init_scope):
-    """Ops of the block run eagerly, even while tracing; the name scope stays."""
+    """Ops of the block run eagerly, even while tracing, or belong to the graph of a session; the name scope stays."""
 
     def __enter__(self):
         scope = _prefix()
         super().__enter__()
         _thread.scopes.append((None, scope))
+        self._graph = _outermost_graph()
+        if self._graph is not None:
+            self._graph = self._graph.as_default()
+            self._graph.__enter__()
+            _core.set_name_prefix(scope)
 
     def __exit__(self, *exception):
+        if self._graph is not None:
+            self._graph.__exit__(None, None, None)
         _thread.scopes.pop()
         super().__exit__(*exception)
+
+
+def _outermost_graph():
+    """The session's graph around everything that is traced now, or None."""
+    made = sys.modules.get("tandem.graph_mode.graph")
+    return None if made is None else made.outermost()
 
 
 class _Thread(threading.local):
@@ -208,13 +226,38 @@ def _prefix():
     return scope[:-1] if graph is not None and scope.endswith("//") else scope
 
 
+def gives_operation(function):
+    """A function with an effect: in the graph of a session it returns the operation that has it."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        graph = session_graph()
+        if graph is None or not graph._is_innermost:
+            return function(*args, **kwargs)
+        before = len(graph)
+        result = function(*args, **kwargs)
+        if result is not None:
+            return result
+        if len(graph) > before and not graph._describe(len(graph) - 1)[4]:
+            return graph._made(len(graph) - 1)
+        from tandem.graph_mode import ops
+
+        return ops.no_op()
+
+    return call
+
+
 def inside_function():
     """Whether the code that runs now is being traced."""
     return _core.current_graph() is not None
 
 
 def control_dependencies(control_inputs):
-    """Ops with effects keep program order in Tandem: there is nothing left to say."""
+    """Ops with effects keep the order of the program, but for the graphs of sessions."""
+    if session_graph() is not None:
+        from tandem.graph_mode import graph
+
+        return graph.control_dependencies(control_inputs)
     if callable(control_inputs):
         control_inputs()
     return contextlib.nullcontext()
@@ -225,9 +268,10 @@ def executing_eagerly():
 
 
 def reset_default_graph():
-    """There is no default graph to forget: every graph belongs to the block that traces it."""
-    if _core.current_graph() is not None:
-        raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs.")
+    """A new default graph; one that a block has made the default stays."""
+    from tandem.graph_mode import graph
+
+    graph.reset_default_graph()
 
 
 class Context:

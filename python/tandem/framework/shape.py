@@ -4,6 +4,15 @@ from tandem import _core
 from tandem.framework.dimension import Dimension
 
 
+_dimensions = None  # Dimension in TensorFlow 1's form; None: sizes are numbers
+
+
+def use_dimensions(on):
+    """Whether the sizes of shapes are TensorFlow 1's Dimensions, where one asks for them."""
+    global _dimensions  # noqa: PLW0603
+    _dimensions = Dimension if on else None
+
+
 def _dimension(value):
     if value is None:
         return None
@@ -64,14 +73,16 @@ class TensorShape:
     def __iter__(self):
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self._dims)
+        return iter(self._dims) if _dimensions is None else map(_dimensions, self._dims)
 
     def __getitem__(self, key):
         if self._dims is not None:
             part = self._dims[key]
-            return TensorShape(part) if isinstance(key, slice) else part
+            if isinstance(key, slice):
+                return TensorShape(part)
+            return part if _dimensions is None else _dimensions(part)
         if not isinstance(key, slice):
-            return None
+            return None if _dimensions is None else _dimensions(None)
         start, stop = key.start or 0, key.stop
         if key.step is not None or stop is None or start < 0 or stop < 0:
             return TensorShape(None)

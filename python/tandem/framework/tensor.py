@@ -53,7 +53,11 @@ def _item(self, *args):
     return np.asarray(self).item(*args)
 
 
-def _no_eval(self, feed_dict=None, session=None):
+def _eval(self, feed_dict=None, session=None):
+    if self._symbolic and getattr(self.graph, "_open", False):
+        from tandem.graph_mode.session import session_for
+
+        return session_for(self.graph, session, "eval", "tensor").run(self, feed_dict)
     raise NotImplementedError(
         "eval is not supported when eager execution is enabled, is .numpy() what you're looking for?"
     )
@@ -63,8 +67,26 @@ def _of_graph(name):
     raise AttributeError(f"Tensor.{name} is undefined when eager execution is enabled.")
 
 
-def _no_consumers():
-    raise NotImplementedError("Tensor.consumers is undefined when eager execution is enabled.")
+def _op(self):
+    if not self._symbolic:
+        _of_graph("op")
+    from tandem.graph_mode.operation import tensor_op
+
+    return tensor_op(self)
+
+
+def _value_index(self):
+    return _core.place_of(self)[1] if self._symbolic else _of_graph("value_index")
+
+
+def _consumers(self):
+    if not self._symbolic:
+        raise NotImplementedError("Tensor.consumers is undefined when eager execution is enabled.")
+    place = _core.place_of(self)
+    from tandem.graph_mode.operation import operation
+
+    graph = self.graph
+    return [operation(graph, node) for node in range(place[0] + 1, len(graph)) if place in graph._describe(node)[3]]
 
 
 def _copy(self):
@@ -98,11 +120,11 @@ Tensor.__format__ = lambda self, spec: str(self) if self._symbolic else format(s
 Tensor.item = _item
 Tensor.cpu = lambda self: _to(self, "/device:CPU:0")
 Tensor.gpu = lambda self, index=0: _to(self, f"/device:GPU:{index}")
-Tensor.eval = _no_eval
+Tensor.eval = _eval
 Tensor.backing_device = property(lambda self: self.device)
-Tensor.op = property(lambda self: _of_graph("op"))
-Tensor.value_index = property(lambda self: _of_graph("value_index"))
-Tensor.consumers = lambda self: _no_consumers()
+Tensor.op = property(_op)
+Tensor.value_index = property(_value_index)
+Tensor.consumers = _consumers
 Tensor.__tf_tensor__ = lambda self, dtype=None, name=None: _core.convert_to_tensor(self, dtype)
 
 

@@ -7,7 +7,7 @@ import weakref
 from tandem import _core
 from tandem.framework import creation
 from tandem.framework.errors import InvalidArgumentError
-from tandem.framework.graph import name_in_scope
+from tandem.framework.graph import name_in_scope, session_graph
 from tandem.framework.tensor import Reference
 from tandem.framework.trackable import Trackable
 
@@ -53,11 +53,22 @@ def variable_of(resource):
 _choose_class = None
 
 
+def _in_graph(form):
+    """A variable of a session's graph, which takes the arguments of TensorFlow 1 or 2."""
+    from tandem.graph_mode.variables import GraphVariable
+
+    made = _core.VariableBase.__new__(GraphVariable)
+    made._form = form
+    return made
+
+
 class Variable(_core.VariableBase, Trackable):
     """A tensor whose value can be replaced. Reading gives a snapshot."""
 
     def __new__(cls, *args, **kwargs):
         if cls is Variable:
+            if session_graph() is not None:
+                return _in_graph("v2")
             if creation.creators():
                 return _created(args, kwargs)
             if _choose_class is not None:

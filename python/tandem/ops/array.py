@@ -8,6 +8,7 @@ from tandem import _core
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor as _convert, execute, op
 from tandem.framework.dtypes import bool as bool_, float32, int32, int64
 from tandem.framework.errors import InvalidArgumentError
+from tandem.framework.graph import session_graph
 from tandem.framework.shape import TensorShape, as_shape
 from tandem.ops.check import axis_of, in_capitals
 from tandem.ops.sizes import as_int32, of_one_dtype
@@ -20,6 +21,16 @@ _Reshape, _SelectV2, _Transpose, _Where = op("Reshape"), op("SelectV2"), op("Tra
 def constant(value, dtype=None, shape=None, name="Const"):
     """A tensor with these contents."""
     tensor = _convert(value, dtype)
+    if session_graph() is not None and not tensor._symbolic:
+        from tandem.graph_mode.ops import constant_in_graph
+
+        with _core.init_scope():
+            tensor = _shaped(tensor, value, shape)
+        return constant_in_graph(tensor, None, name)
+    return _shaped(tensor, value, shape)
+
+
+def _shaped(tensor, value, shape):
     if shape is None:
         return tensor
     shape = as_shape(shape)
@@ -40,7 +51,12 @@ def constant(value, dtype=None, shape=None, name="Const"):
 
 def convert_to_tensor(value, dtype=None, dtype_hint=None, name=None):
     """The tensor that a value stands for."""
-    return _convert(value, dtype, dtype_hint)
+    tensor = _convert(value, dtype, dtype_hint)
+    if session_graph() is not None and not tensor._symbolic:
+        from tandem.graph_mode.ops import constant_in_graph
+
+        return constant_in_graph(tensor, None, name)
+    return tensor
 
 
 def get_static_value(tensor, partial=False):

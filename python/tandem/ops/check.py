@@ -8,6 +8,7 @@ import numpy as np
 from tandem import _core
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.errors import InvalidArgumentError
+from tandem.framework.graph import gives_operation
 
 
 def _values(what, tensor, summarize):
@@ -375,3 +376,9 @@ def disable_traceback_filtering():
 def is_traceback_filtering_enabled():
     """What was last asked for."""
     return _FILTERED["traceback"]
+
+
+# Checks are operations in the graphs of sessions.
+for _name in [n for n in globals() if n == "Assert" or n.startswith("assert_")]:
+    if callable(globals()[_name]):
+        globals()[_name] = gives_operation(globals()[_name])

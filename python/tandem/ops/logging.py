@@ -5,8 +5,10 @@ import sys
 from tandem import _core
 from tandem.framework import nest
 from tandem.framework.gfile import GFile
+from tandem.framework.graph import gives_operation
 
 
+@gives_operation
 def print_v2(*inputs, **kwargs):
     """Prints tensors and other values."""
     stream = kwargs.pop("output_stream", sys.stderr)

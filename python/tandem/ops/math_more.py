@@ -4,6 +4,7 @@ import collections
 import math
 
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
+from tandem.framework.graph import session_graph
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.indexed_slices import IndexedSlices
@@ -238,17 +239,29 @@ def timestamp(name=None):
 
 
 def group(*inputs, **kwargs):
-    """Ops with effects run in program order in Tandem: there is nothing to wait for."""
+    """Ops with effects run in program order in Tandem: there is nothing to wait for, but in the graph of a session."""
+    if session_graph() is not None:
+        from tandem.graph_mode import ops
+
+        return ops.group(*inputs, **kwargs)
     return None
 
 
 def no_op(name=None):
-    """Nothing."""
+    """Nothing; in the graph of a session, an operation that does nothing."""
+    if session_graph() is not None:
+        from tandem.graph_mode import ops
+
+        return ops.no_op(name)
     return None
 
 
 def tuple_(tensors, control_inputs=None, name=None):
     """The same tensors, all of them computed."""
+    if session_graph() is not None:
+        from tandem.graph_mode import ops
+
+        return ops.tuple_of(tensors, control_inputs)
     return [execute("Identity", t) if isinstance(t, Tensor) else t for t in tensors]
 
 

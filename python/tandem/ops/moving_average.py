@@ -1,11 +1,19 @@
 """tf.train.ExponentialMovingAverage: shadow variables that follow others."""
 
 from tandem import _core
+from tandem.framework.graph import session_graph
 from tandem.framework.variable import Variable
 
 
 class ExponentialMovingAverage:
     """Averages of variables in which older values count less and less."""
+
+    def __new__(cls, *args, **kwargs):
+        if session_graph() is not None and cls is ExponentialMovingAverage:
+            from tandem.graph_mode.averages import GraphMovingAverage
+
+            cls = GraphMovingAverage
+        return super().__new__(cls)
 
     def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
         self._decay, self._updates, self._debias, self._name = decay, num_updates, zero_debias, name

@@ -2,4 +2,7 @@
 
 
 def enable_v2_behavior():
-    """It is TensorFlow 2's."""
+    """TensorFlow 2's: ops run at once."""
+    from tandem.graph_mode import switches
+
+    switches.enable_v2_behavior()

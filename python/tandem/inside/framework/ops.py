@@ -6,12 +6,11 @@ import itertools
 from tandem import _core
 from tandem._core import EagerTensor, Tensor  # noqa: F401
 from tandem.framework.device import device
-from tandem.framework.graph import Graph, inside_function, name_scope  # noqa: F401
+from tandem.framework.graph import init_scope, inside_function, name_scope  # noqa: F401
 from tandem.ops.array import convert_to_tensor as _convert
 
 device_v2, name_scope_v2 = device, name_scope
 _uids = itertools.count(1)
-_GRAPH = []
 
 
 def uid():
@@ -25,12 +24,9 @@ def tensor_id(tensor):
 
 def get_default_graph():
     """The graph that is traced into; outside of one, a graph that nothing is put into."""
-    current = _core.current_graph()
-    if current is None:
-        if not _GRAPH:
-            _GRAPH.append(Graph())
-        current = _GRAPH[0]
-    return current
+    from tandem.graph_mode import graph
+
+    return graph.default_graph()
 
 
 def has_default_graph():
@@ -38,7 +34,7 @@ def has_default_graph():
 
 
 def executing_eagerly_outside_functions():
-    with _core.init_scope():
+    with init_scope():
         return _core.executing_eagerly()
 
 
@@ -130,7 +126,10 @@ class NullContextmanager(contextlib.nullcontext):
 
 
 def enable_eager_execution(config=None, device_policy=None, execution_mode=None):
-    """Ops run at once."""
+    """Ops outside of functions run at once."""
+    from tandem.graph_mode import graph
+
+    graph.enable_eager()
 
 
 _colocate_with = colocate_with

@@ -19,4 +19,7 @@ def unknown_shape(rank=None, **kwargs):
 
 
 def enable_v2_tensorshape():
-    """Shapes are TensorFlow 2's."""
+    """Sizes of shapes are numbers."""
+    from tandem.framework.shape import use_dimensions
+
+    use_dimensions(False)

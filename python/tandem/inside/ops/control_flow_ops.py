@@ -1,10 +1,15 @@
 """tensorflow.python.ops.control_flow_ops."""
 
+from tandem.framework.graph import session_graph
 from tandem.ops.math_more import group, tuple_
 
 
 def with_dependencies(dependencies, output_tensor, name=None):
-    """Ops with effects keep the order of the program: the tensor as it is."""
+    """The tensor, which then needs `dependencies`; ops with effects keep the order of the program elsewhere."""
+    if session_graph() is not None:
+        from tandem.graph_mode import ops
+
+        return ops.with_dependencies(dependencies, output_tensor, name)
     return output_tensor
 
 

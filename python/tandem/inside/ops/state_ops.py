@@ -8,15 +8,15 @@ def _slices(indices, updates):
 
 
 def assign(ref, value, validate_shape=None, use_locking=None, name=None):
-    return ref.assign(value)
+    return ref.assign(value, name=name)
 
 
 def assign_add(ref, value, use_locking=None, name=None):
-    return ref.assign_add(value)
+    return ref.assign_add(value, name=name)
 
 
 def assign_sub(ref, value, use_locking=None, name=None):
-    return ref.assign_sub(value)
+    return ref.assign_sub(value, name=name)
 
 
 def _scatter(method):
@@ -43,6 +43,10 @@ def scatter_nd_sub(ref, indices, updates, use_locking=False, name=None):
 
 def scatter_nd_update(ref, indices, updates, use_locking=True, name=None):
     return ref.scatter_nd_update(indices, updates)
+
+
+def count_up_to(ref, limit, name=None):
+    return ref.count_up_to(limit)
 
 
 def is_variable_initialized(ref, name=None):
