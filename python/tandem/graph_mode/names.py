@@ -31,6 +31,48 @@ python.ops.variable_v1: variables | is_variable_initialized
 python.ops.array_ops: ops | placeholder placeholder_with_default sparse_placeholder
 python.proto_exports: configuration | ConfigProto GPUOptions GraphOptions OptimizerOptions RunMetadata RunOptions
 python.proto_exports: messages | NodeDef
+python.proto_exports: proto | Summary HistogramProto SummaryDescription TensorInfo AttrValue NameAttrList MetaGraphDef
+python.ops.metrics_impl: metrics | mean accuracy mean_absolute_error mean_squared_error root_mean_squared_error
+python.ops.metrics_impl: metrics | mean_relative_error mean_cosine_distance percentage_below mean_tensor mean_iou
+python.ops.metrics_impl: metrics | mean_per_class_accuracy
+python.ops.metrics_impl: metrics_counts | true_positives true_negatives false_positives false_negatives
+python.ops.metrics_impl: metrics_counts | true_positives_at_thresholds true_negatives_at_thresholds
+python.ops.metrics_impl: metrics_counts | false_positives_at_thresholds false_negatives_at_thresholds
+python.ops.metrics_impl: metrics_counts | precision_at_thresholds recall_at_thresholds sparse_precision_at_k
+python.ops.metrics_impl: metrics_counts | sparse_average_precision_at_k precision recall auc
+python.ops.metrics_impl: metrics_counts | sensitivity_at_specificity specificity_at_sensitivity precision_at_k
+python.ops.metrics_impl: metrics_counts | recall_at_k precision_at_top_k recall_at_top_k average_precision_at_k
+python.keras.optimizer_v2.legacy_learning_rate_decay: rates | exponential_decay natural_exp_decay inverse_time_decay
+python.keras.optimizer_v2.legacy_learning_rate_decay: rates | polynomial_decay piecewise_constant cosine_decay
+python.keras.optimizer_v2.legacy_learning_rate_decay: rates | cosine_decay_restarts linear_cosine_decay
+python.keras.optimizer_v2.legacy_learning_rate_decay: rates | noisy_linear_cosine_decay
+python.training.session_run_hook: hooks | SessionRunArgs SessionRunContext SessionRunHook SessionRunValues
+python.training.basic_session_run_hooks: hooks | CheckpointSaverHook CheckpointSaverListener FeedFnHook FinalOpsHook
+python.training.basic_session_run_hooks: hooks | GlobalStepWaiterHook LoggingTensorHook NanLossDuringTrainingError
+python.training.basic_session_run_hooks: hooks | NanTensorHook ProfilerHook SecondOrStepTimer StepCounterHook
+python.training.basic_session_run_hooks: hooks | StopAtStepHook SummarySaverHook
+python.ops.losses.losses_impl: losses | Reduction compute_weighted_loss absolute_difference cosine_distance hinge_loss
+python.ops.losses.losses_impl: losses | huber_loss log_loss mean_pairwise_squared_error mean_squared_error
+python.ops.losses.losses_impl: losses | sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy
+python.ops.losses.util: losses | add_loss get_losses get_regularization_loss get_regularization_losses get_total_loss
+python.training.training_util: steps | assert_global_step create_global_step get_global_step get_or_create_global_step
+python.training.training_util: steps | global_step
+python.training.saver: saver | Saver
+python.training.checkpoint_utils: saver | init_from_checkpoint
+python.training.monitored_session: monitored | ChiefSessionCreator MonitoredSession MonitoredTrainingSession Scaffold
+python.training.monitored_session: monitored | SessionCreator SingularMonitoredSession WorkerSessionCreator
+python.training.session_manager: monitored | SessionManager
+python.training.basic_loops: monitored | basic_train_loop
+python.data.ops.dataset_ops: data | make_initializable_iterator
+python.data.ops.iterator_ops: data | Iterator=GraphIterator
+python.ops.lookup_ops: lookup | tables_initializer initialize_all_tables=tables_initializer
+python.summary.summary: summary | audio get_summary_description histogram image merge merge_all scalar tensor_summary
+python.summary.summary: summary | text
+python.summary.writer.writer: summary | FileWriter
+python.summary.writer.writer_cache: summary | FileWriterCache
+python.ops.template: template | make_template
+python.ops.partitioned_variables: template | fixed_size_partitioner min_max_variable_partitioner
+python.ops.partitioned_variables: template | variable_axis_size_partitioner
 python.training.optimizer: optimizer | Optimizer
 python.training.gradient_descent: optimizers | GradientDescentOptimizer
 python.training.momentum: optimizers | MomentumOptimizer

@@ -7,7 +7,7 @@ from tandem.framework.spec import TypeSpec
 from tandem.framework.trackable import Trackable
 from tandem.pipeline.iterator import NumpyIterator, OwnedIterator
 from tandem.pipeline.options import Options
-from tandem.pipeline.structure import Structure, common, compatible, name_of
+from tandem.pipeline.structure import Structure, common, compatible, map_structure, name_of
 from tandem.pipeline.traced import ForLoops, TracedIterator, iterator_of, rebuilt
 
 INFINITE_CARDINALITY = -1
@@ -63,6 +63,21 @@ class BaseDataset(ForLoops, Trackable):
 
     def _traced_iterator(self):
         return iterator_of(self)
+
+    # TensorFlow 1's.
+    def make_one_shot_iterator(self):
+        from tandem.inside.data.ops.dataset_ops import make_one_shot_iterator
+
+        return make_one_shot_iterator(self)
+
+    def make_initializable_iterator(self, shared_name=None):
+        from tandem.graph_mode.data import make_initializable_iterator
+
+        return make_initializable_iterator(self, shared_name)
+
+    output_types = property(lambda self: map_structure(lambda s: s.dtype, self.element_spec))
+    output_shapes = property(lambda self: map_structure(lambda s: s.shape, self.element_spec))
+    output_classes = property(lambda self: map_structure(lambda s: s.value_type, self.element_spec))
 
     def as_numpy_iterator(self):
         if not _core.executing_eagerly():

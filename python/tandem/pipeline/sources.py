@@ -5,6 +5,8 @@ import glob
 import numpy as np
 
 from tandem import _core
+from tandem.framework import nest as plain_nest
+from tandem.framework.graph import session_graph
 from tandem.framework import gfile
 from tandem.framework.dtypes import int64
 from tandem.framework.errors import InvalidArgumentError
@@ -18,14 +20,32 @@ from tandem.pipeline.base import BaseDataset, make
 _data = _core.data
 
 
+def _of_a_graph(value):
+    """Whether there are tensors of a session's graph in it."""
+    if session_graph() is None:
+        return False
+    return any(isinstance(leaf, _core.Tensor) and leaf._symbolic for leaf in plain_nest.flatten(value))
+
+
+def _later(method, tensors):
+    from tandem.graph_mode.deferred import deferred
+    from tandem.pipeline.dataset import Dataset
+
+    return deferred(getattr(Dataset, method), tensors)
+
+
 class Sources:
     @staticmethod
     def from_tensors(tensors, name=None):
+        if _of_a_graph(tensors):
+            return _later("from_tensors", tensors)
         element = nest.normalize(tensors)
         return make(_data.tensors(nest.parts_of(element)), nest.structure_of(element), "_TensorDataset")
 
     @staticmethod
     def from_tensor_slices(tensors, name=None):
+        if _of_a_graph(tensors):
+            return _later("from_tensor_slices", tensors)
         element = nest.normalize(tensors)
         if any(isinstance(leaf, (RaggedTensor, SparseTensor)) for leaf in nest.flatten(element)):
             return _composite_rows(element)

@@ -1,11 +1,17 @@
 """tensorflow.python.data.ops.dataset_ops: iterators and types of TensorFlow 1, as far as they mean something eagerly."""
 
 from tandem import _core, _namespaces
+from tandem.framework.graph import session_graph
+from tandem.pipeline.dataset import Dataset as DatasetV1  # noqa: F401
 
 
 def make_one_shot_iterator(dataset):
+    if session_graph() is not None:
+        from tandem.graph_mode import data
+
+        return data.make_one_shot_iterator(dataset)
     if not _core.executing_eagerly():
-        raise NotImplementedError("make_one_shot_iterator is there outside of graphs: loop over the dataset.")
+        raise NotImplementedError("make_one_shot_iterator is there outside of functions: loop over the dataset.")
     return iter(dataset)
 
 
