@@ -300,7 +300,7 @@ def _get_in(
     if dtype is None and isinstance(initializer, _core.Tensor):
         options["dtype"] = initializer.dtype
     with graphs_root():
-        return _true_getter(full, **options) if getter is None else getter(_true_getter, full, **options)
+        return _true_getter(full, **options) if getter is None else getter(getter=_true_getter, name=full, **options)
 
 
 @contextlib.contextmanager
