@@ -42,8 +42,17 @@ class Namespace(types.ModuleType):
         return names_in(self.__name__.removeprefix(ROOT + ".") + ".")
 
 
+# What find() does with a function; set when the first graph of a session is made (graph_mode/naming.py).
+_wrap = [None]
+
+
 def find(prefix, name):
     """The object with this public name."""
+    value = _find(prefix, name)
+    return value if _wrap[0] is None else _wrap[0](value)
+
+
+def _find(prefix, name):
     full = prefix + name
     place = NAMES.get(full)
     if place is None:
@@ -62,7 +71,7 @@ def find(prefix, name):
                     raise
                 raise AttributeError(f"module '{where}' has no attribute '{name}'") from None
             if not prefix:
-                setattr(sys.modules[ROOT], name, value)
+                setattr(sys.modules[ROOT], name, value if _wrap[0] is None else _wrap[0](value))
             return value
     with alone():
         if not prefix and name in vars(sys.modules[ROOT]):
@@ -71,7 +80,7 @@ def find(prefix, name):
         if looked_up is not None:
             value = looked_up(value, full)
         if not prefix:
-            setattr(sys.modules[ROOT], name, value)
+            setattr(sys.modules[ROOT], name, value if _wrap[0] is None else _wrap[0](value))
         return value
 
 

@@ -319,6 +319,7 @@ void Tracer::emit(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> in
 
 void Tracer::emit_here(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> inputs,
                        std::vector<Tensor>& outputs) {
+  if (frozen_) throw RuntimeStateError("Graph is finalized and cannot be modified.");
   std::vector<ValueRef> refs;
   refs.reserve(inputs.size());
   const Tensor* written = nullptr;

@@ -46,6 +46,9 @@ class Tracer final : public Emitter {
   /// order. graph/extract.h makes the order of what runs.
   void stay_open() { open_ = true; }
   bool open() const { return open_; }
+  /// Nothing can be added any more.
+  void freeze() { frozen_ = true; }
+  bool frozen() const { return frozen_; }
   /// Nodes that those made from now on need, and come after, without using a value of
   /// theirs. Of open graphs.
   void set_controls(std::vector<int32_t> controls) { control_ = std::move(controls); }
@@ -136,6 +139,7 @@ class Tracer final : public Emitter {
   std::unordered_map<uint64_t, size_t> state_index_;  // variable's handle id → states_
   int32_t last_ordered_ = -1;
   bool open_ = false;
+  bool frozen_ = false;
   std::vector<int32_t> control_;
   std::unordered_map<int32_t, std::vector<int32_t>> controls_;  // by node
   int64_t random_ops_ = 0;

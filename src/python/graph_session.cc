@@ -101,9 +101,16 @@ int32_t find_node(const PyGraph& g, const std::string& name) {
   return -1;
 }
 
+void check_growing(PyGraph& g) {
+  if (g.tracer && g.tracer->frozen()) {
+    raise(PyExc_RuntimeError, "Graph is finalized and cannot be modified.");
+  }
+}
+
 // A constant as a value of the graph, under a name.
 nb::object add_constant(nb::handle self, nb::handle value, const std::string& name) {
   PyGraph& g = *nb::inst_ptr<PyGraph>(self);
+  check_growing(g);
   const ValueRef v = g.graph->add_constant(tensor_of(value.ptr()), name);
   tracer_of(g).note_controls(v.node);
   return symbolic(self, v.node, v.output);
@@ -227,14 +234,20 @@ std::vector<Tensor> run_tensors(PyRun& run, nb::handle feeds) {
 }
 
 // The fetched values as NumPy's arrays and scalars, or as tensors.
-nb::list call_run(PyRun& run, nb::handle feeds, bool as_tensors) {
+nb::object call_run(PyRun& run, nb::handle feeds, bool as_tensors) {
   const OutsideGraphs outside;
-  nb::list list;
-  for (Tensor& t : run_tensors(run, feeds)) {
-    nb::object made = nb::steal(wrap(std::move(t)));
-    list.append(as_tensors ? made : made.attr("numpy")());
-  }
-  return list;
+  // Errors become Python's here: outside of the graph, an argument that does not fit is
+  // what it is in eager code.
+  PyObject* const answer = guarded([&] {
+    nb::list list;
+    for (Tensor& t : run_tensors(run, feeds)) {
+      nb::object made = nb::steal(wrap(std::move(t)));
+      list.append(as_tensors ? made : made.attr("numpy")());
+    }
+    return list.release().ptr();
+  });
+  if (!answer) throw nb::python_error();
+  return nb::steal(answer);
 }
 
 // ---- Variables of a session from outside
@@ -271,6 +284,7 @@ void bind_graph_parts(nb::class_<PyGraph>& c) {
            [](PyGraph& g, std::vector<int32_t> nodes) {
              tracer_of(g).set_controls(std::move(nodes));
            })
+      .def("_freeze", [](PyGraph& g) { tracer_of(g).freeze(); })
       .def_prop_ro("_is_innermost",
                    [](PyGraph& g) { return current_tracer() == g.tracer.get(); })
       .def("_needed",

@@ -200,7 +200,7 @@ PyObject* repr(PyObject* o) {
     if (is_symbolic(o)) {
       const nb::object name = nb::steal(get_name(o, nullptr));
       text = fmt::format("<tf.Tensor '{}' shape={} dtype={}>", nb::str(name).c_str(),
-                         t.shape().str(), dtype_name(t.dtype()));
+                         nb::str(shape_object(t.shape())).c_str(), dtype_name(t.dtype()));
     } else {
       const Interruptible unlocked;
       text = t.repr();
@@ -215,7 +215,9 @@ PyObject* str(PyObject* o) {
     if (is_symbolic(o)) {
       const nb::object name = nb::steal(get_name(o, nullptr));
       text = fmt::format("Tensor(\"{}\"{}, dtype={})", nb::str(name).c_str(),
-                         t.shape().has_rank() ? ", shape=" + t.shape().str() : "",
+                         t.shape().has_rank()
+                             ? std::string(", shape=") + nb::str(shape_object(t.shape())).c_str()
+                             : std::string(),
                          dtype_name(t.dtype()));
     } else {
       const Interruptible unlocked;

@@ -1,7 +1,14 @@
 """tf.TensorShape: dimensions of a tensor, any of which (or their number) may be unknown."""
 
+import sys
+
 from tandem import _core
 from tandem.framework.dimension import Dimension
+
+
+def _asked_from_outside():
+    """Whether code that is not Tandem's asks for a size."""
+    return not sys._getframe(2).f_globals.get("__name__", "").startswith(("tandem.", "keras."))
 
 
 _dimensions = None  # Dimension in TensorFlow 1's form; None: sizes are numbers
@@ -73,16 +80,16 @@ class TensorShape:
     def __iter__(self):
         if self._dims is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self._dims) if _dimensions is None else map(_dimensions, self._dims)
+        return map(_dimensions, self._dims) if _dimensions is not None and _asked_from_outside() else iter(self._dims)
 
     def __getitem__(self, key):
         if self._dims is not None:
             part = self._dims[key]
             if isinstance(key, slice):
                 return TensorShape(part)
-            return part if _dimensions is None else _dimensions(part)
+            return _dimensions(part) if _dimensions is not None and _asked_from_outside() else part
         if not isinstance(key, slice):
-            return None if _dimensions is None else _dimensions(None)
+            return _dimensions(None) if _dimensions is not None and _asked_from_outside() else None
         start, stop = key.start or 0, key.stop
         if key.step is not None or stop is None or start < 0 or stop < 0:
             return TensorShape(None)
@@ -203,6 +210,9 @@ class TensorShape:
         return TensorShape, (None if self._dims is None else list(self._dims),)
 
     def __str__(self):
+        if _dimensions is not None and self._dims is not None:
+            inner = ", ".join("?" if d is None else str(d) for d in self._dims)
+            return f"({inner},)" if len(self._dims) == 1 else f"({inner})"
         return "<unknown>" if self._dims is None else str(self._dims)
 
     def __repr__(self):

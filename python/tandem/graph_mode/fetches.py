@@ -12,6 +12,7 @@ class Fetches:
         self.graph = graph
         self.places, self.operations = [], []
         self._numbers = {}
+        self.has_values = False
         self.kept = []  # what the answer is found by stays alive
         self.build = self._builder(fetches)
 
@@ -30,8 +31,15 @@ class Fetches:
         composite = _composite(fetch)
         if composite is not None:
             make, parts = composite
-            return _made(make, [self._builder(part) for part in parts])
+            return _made(make, [self._part(part) for part in parts])
         return self._leaf(fetch)
+
+    def _part(self, part):
+        """A tensor of a composite one, which may have been made of values."""
+        if isinstance(part, _core.Tensor) and not part._symbolic:
+            self.has_values = True
+            return lambda values: part.numpy()
+        return self._builder(part)
 
     def _leaf(self, fetch):
         try:

@@ -6,6 +6,7 @@ import threading
 
 from tandem import _core
 from tandem.framework.graph import TracedGraph, _thread as _scopes
+from tandem.graph_mode import naming
 from tandem.graph_mode.operation import Operation, element_of
 
 
@@ -26,6 +27,7 @@ class Graph(TracedGraph):
 
     def __init__(self):
         super().__init__("graph")
+        naming.install()
         self._open = True
         self._collections = {}
         self._operations = {}
@@ -54,8 +56,6 @@ class Graph(TracedGraph):
 
     def _made(self, node):
         """The operation that was made now, in a graph that may still grow."""
-        if self._finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
         return self._operation(node)
 
     def get_operations(self):
@@ -95,6 +95,7 @@ class Graph(TracedGraph):
 
     def finalize(self):
         self._finalized = True
+        self._freeze()
 
     def unique_name(self, name, mark_as_used=True):
         from tandem.framework.graph import _scope_in

@@ -29,15 +29,13 @@ class Scaffold:
     def finalize(self):
         from tandem.graph_mode.summary import merge_all
 
-        if self.init_op is None:
-            self.init_op = ops.group(global_variables_initializer())
-        if self.local_init_op is None:
-            self.local_init_op = self.default_local_init_op()
-        if self.summary_op is None:
-            self.summary_op = merge_all()
-        if self.saver is None:
-            kept = get_collection(GraphKeys.SAVERS)
-            self.saver = kept[0] if kept else Saver(allow_empty=True)
+        def found(value, key, make):
+            return self.get_or_default(None, key, make) if value is None else value
+
+        self.init_op = found(self.init_op, GraphKeys.INIT_OP, lambda: ops.group(global_variables_initializer()))
+        self.local_init_op = found(self.local_init_op, GraphKeys.LOCAL_INIT_OP, self.default_local_init_op)
+        self.summary_op = found(self.summary_op, GraphKeys.SUMMARY_OP, merge_all)
+        self.saver = found(self.saver, GraphKeys.SAVERS, lambda: Saver(allow_empty=True))
         self.saver.build()
         return self
 

@@ -2,6 +2,8 @@
 
 import importlib
 
+from tandem import _namespaces
+
 _TABLE = """
 python.client.session: session | Session InteractiveSession BaseSession
 python.framework.stack: session | get_default_session
@@ -65,6 +67,7 @@ python.training.session_manager: monitored | SessionManager
 python.training.basic_loops: monitored | basic_train_loop
 python.data.ops.dataset_ops: data | make_initializable_iterator
 python.data.ops.iterator_ops: data | Iterator=GraphIterator
+python.ops.lookup_ops: lookup | StaticHashTableV1=StaticHashTable StaticVocabularyTableV1=StaticVocabularyTable
 python.ops.lookup_ops: lookup | tables_initializer initialize_all_tables=tables_initializer
 python.summary.summary: summary | audio get_summary_description histogram image merge merge_all scalar tensor_summary
 python.summary.summary: summary | text
@@ -73,6 +76,45 @@ python.summary.writer.writer_cache: summary | FileWriterCache
 python.ops.template: template | make_template
 python.ops.partitioned_variables: template | fixed_size_partitioner min_max_variable_partitioner
 python.ops.partitioned_variables: template | variable_axis_size_partitioner
+python.keras.layers.legacy_rnn.rnn_cell_impl: rnn_cells | BasicLSTMCell BasicRNNCell DeviceWrapper DropoutWrapper
+python.keras.layers.legacy_rnn.rnn_cell_impl: rnn_cells | GRUCell LSTMCell LSTMStateTuple MultiRNNCell RNNCell
+python.keras.layers.legacy_rnn.rnn_cell_impl: rnn_cells | ResidualWrapper
+python.ops.rnn: rnn | bidirectional_dynamic_rnn dynamic_rnn static_bidirectional_rnn static_rnn
+python.checkpoint.checkpoint_management: checkpoints | checkpoint_exists get_checkpoint_mtimes remove_checkpoint
+python.checkpoint.checkpoint_management: checkpoints | update_checkpoint_state generate_checkpoint_state_proto
+python.training.warm_starting_util: checkpoints | VocabInfo warm_start
+python.training.queue_runner_impl: runners | QueueRunner add_queue_runner start_queue_runners
+python.training.supervisor: runners | Supervisor
+python.training.device_setter: runners | replica_device_setter
+python.framework.graph_io: forms | write_graph
+python.framework.graph_util_impl: forms | extract_sub_graph must_run_on_cpu remove_training_nodes
+python.framework.graph_util_impl: forms | tensor_shape_from_node_def_name
+python.framework.indexed_slices: forms | convert_to_tensor_or_indexed_slices
+python.framework.sparse_tensor: forms | convert_to_tensor_or_sparse_tensor
+python.ops.numerics: forms | add_check_numerics_ops
+python.ops.sparse_ops: forms | sparse_merge sparse_reduce_max_sparse sparse_reduce_sum_sparse
+python.ops.ragged.ragged_string_ops: forms | string_split strings_split_v1
+python.ops.ragged.ragged_factory_ops: forms | constant_value placeholder=ragged_placeholder
+python.ops.gradient_checker: forms | compute_gradient compute_gradient_error
+python.ops.image_ops_impl: images | ResizeMethodV1 resize_images resize_bilinear resize_nearest_neighbor resize_area
+python.ops.image_ops_impl: images | resize_bicubic resize_image_with_pad_v1 extract_glimpse
+python.ops.nn_impl: layers_nn | fused_batch_norm batch_norm_with_global_normalization
+python.ops.nn_ops: layers_nn | depthwise_conv2d_native max_pool_with_argmax_v1 dilation2d_v1 erosion2d
+python.ops.distributions.distribution: distributions | Distribution FULLY_REPARAMETERIZED NOT_REPARAMETERIZED
+python.ops.distributions.distribution: distributions | ReparameterizationType
+python.ops.distributions.kullback_leibler: distributions | RegisterKL kl_divergence
+python.ops.distributions.bernoulli: distributions | Bernoulli
+python.ops.distributions.beta: distributions | Beta
+python.ops.distributions.categorical: distributions | Categorical
+python.ops.distributions.dirichlet: distributions | Dirichlet
+python.ops.distributions.dirichlet_multinomial: distributions | DirichletMultinomial
+python.ops.distributions.exponential: distributions | Exponential
+python.ops.distributions.gamma: distributions | Gamma
+python.ops.distributions.laplace: distributions | Laplace
+python.ops.distributions.multinomial: distributions | Multinomial
+python.ops.distributions.normal: distributions | Normal
+python.ops.distributions.student_t: distributions | StudentT
+python.ops.distributions.uniform: distributions | Uniform
 python.training.optimizer: optimizer | Optimizer
 python.training.gradient_descent: optimizers | GradientDescentOptimizer
 python.training.momentum: optimizers | MomentumOptimizer
@@ -84,6 +126,27 @@ python.training.rmsprop: optimizers | RMSPropOptimizer
 python.training.ftrl: optimizers | FtrlOptimizer
 python.training.proximal_adagrad: optimizers | ProximalAdagradOptimizer
 python.training.proximal_gradient_descent: optimizers | ProximalGradientDescentOptimizer
+"""
+
+# What is another form of a public name: "module: name=public name …".
+_ALIASES = """
+python.framework.device_spec: DeviceSpecV1=DeviceSpec
+python.data.ops.readers: FixedLengthRecordDatasetV1=data.FixedLengthRecordDataset TFRecordDatasetV1=data.TFRecordDataset
+python.data.ops.readers: TextLineDatasetV1=data.TextLineDataset
+python.data.experimental.ops.readers: CsvDatasetV1=data.experimental.CsvDataset
+python.data.experimental.ops.readers: make_csv_dataset_v1=data.experimental.make_csv_dataset
+python.data.experimental.ops.readers: make_batched_features_dataset_v1=data.experimental.make_batched_features_dataset
+python.data.experimental.ops.random_ops: RandomDatasetV1=data.experimental.RandomDataset
+python.checkpoint.checkpoint: CheckpointV1=train.Checkpoint
+python.training.py_checkpoint_reader: NewCheckpointReader=train.load_checkpoint
+python.distribute.mirrored_strategy: MirroredStrategyV1=distribute.MirroredStrategy
+python.distribute.one_device_strategy: OneDeviceStrategyV1=distribute.OneDeviceStrategy
+python.distribute.distribute_lib: StrategyV1=distribute.Strategy StrategyExtendedV1=distribute.StrategyExtended
+python.distribute.distribute_lib: ReplicaContextV1=distribute.ReplicaContext
+python.distribute.collective_all_reduce_strategy: CollectiveAllReduceStrategyV1=distribute.MultiWorkerMirroredStrategy
+python.types.data: DatasetV1=data.Dataset
+python.ops.variables: VariableAggregation=VariableAggregation
+python.ops.ragged.ragged_string_ops: string_split_v2=strings.split
 """
 
 
@@ -101,9 +164,22 @@ def _entries():
 _PLACES = _entries()
 
 
+def _aliases():
+    for line in _ALIASES.strip().splitlines():
+        module, _, names = line.partition(": ")
+        for entry in names.split():
+            own, _, public = entry.partition("=")
+            yield (module, own), public
+
+
+_PUBLIC = dict(_aliases())
+
+
 def find(module, name):
     """The object of graph mode that a module of TensorFlow calls `name`, or None."""
     place = _PLACES.get(module, {}).get(name)
     if place is None:
-        return None
+        public = _PUBLIC.get((module, name))
+        value = None if public is None else _namespaces.get(public)
+        return None if getattr(value, "absent", False) else value
     return getattr(importlib.import_module("tandem.graph_mode." + place[0]), place[1])

@@ -229,8 +229,8 @@ class AdagradDAOptimizer(Optimizer):
 
     def _create_slots(self, variables):
         for v in variables:
-            self._zeros_slot(v, "gradient_accumulator", self._name + "/g_acc")
-            self._slot(v, "gradient_squared_accumulator", self._name + "/gg_acc", self._initial)
+            self._zeros_slot(v, "gradient_accumulator", self._name)
+            self._slot(v, "gradient_squared_accumulator", self._name, self._initial)
 
     def _change(self, gradient, value, dtype, gradient_accumulator, gradient_squared_accumulator):
         rate = self._number(self._learning_rate, dtype)

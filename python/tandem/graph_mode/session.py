@@ -87,12 +87,12 @@ class BaseSession:
 
     def _plan(self, key, fetches, feed_dict):
         with self._lock:
-            if len(self._graph) == 0:
+            plan = _Plan()
+            plan.fetches = Fetches(self._graph, fetches)
+            if len(self._graph) == 0 and not plan.fetches.has_values:
                 raise RuntimeError(
                     "The Session graph is empty. Add operations to the graph before calling run()."
                 )
-            plan = _Plan()
-            plan.fetches = Fetches(self._graph, fetches)
             plan.feeds = [feed_parts(self._graph, fed) for fed in feed_dict or ()]
             plan.kept = list(feed_dict or ())
             fed = [_core.place_of(part) for parts in plan.feeds for part in parts.tensors]

@@ -6,6 +6,7 @@ Values that are there decide at once, in Python. In a traced function branches a
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework import composites, nest
+from tandem.framework.graph import gives_operation
 from tandem.framework.errors import InvalidArgumentError
 
 
@@ -59,6 +60,7 @@ class Branches:
         return composites.unpack(self._form, tensors)
 
 
+@gives_operation
 def cond(pred, true_fn=None, false_fn=None, name=None):
     """true_fn() if the predicate holds, else false_fn()."""
     if not callable(true_fn):
@@ -81,6 +83,7 @@ def smart_cond(pred, true_fn=None, false_fn=None, name=None):
     return cond(pred, true_fn, false_fn)
 
 
+@gives_operation
 def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
     """Calls the function of the first predicate that holds."""
     pairs = list(pred_fn_pairs.items()) if isinstance(pred_fn_pairs, dict) else list(pred_fn_pairs)
@@ -133,6 +136,7 @@ def _assert(condition, text, data):
     execute("Assert", condition, [convert_to_tensor(text), data], summarize=-1)
 
 
+@gives_operation
 def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
     """Calls the function with this index; the default, or the last one, for any other."""
     pairs = branch_fns.items() if isinstance(branch_fns, dict) else enumerate(branch_fns)

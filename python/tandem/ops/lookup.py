@@ -5,6 +5,7 @@ import weakref
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import int32, int64, string
+from tandem.framework.graph import session_graph
 from tandem.framework.trackable import AutoTrackable
 from tandem.ops.check import Assert
 
@@ -16,11 +17,18 @@ class TextFileIndex:
     LINE_NUMBER = -1
 
 
+def _known(values, dtype):
+    """A tensor; of a constant of a session's graph, its value: tables are filled when they are made."""
+    tensor = convert_to_tensor(values, dtype)
+    value = _core.static_value(tensor) if tensor._symbolic and session_graph() is not None else None
+    return tensor if value is None else convert_to_tensor(value, tensor.dtype)
+
+
 class KeyValueTensorInitializer:
     """The entries of a table, as two tensors."""
 
     def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
-        self._keys, self._values = convert_to_tensor(keys, key_dtype), convert_to_tensor(values, value_dtype)
+        self._keys, self._values = _known(keys, key_dtype), _known(values, value_dtype)
 
     key_dtype = property(lambda self: self._keys.dtype)
     value_dtype = property(lambda self: self._values.dtype)

@@ -79,7 +79,8 @@ class TFRecordDataset(_FileDataset):
 
 def tf_record_iterator(path, options=None):
     """The records of one file, as bytes."""
-    return TFRecordDataset(path, compression_type=getattr(options, "compression_type", None)).as_numpy_iterator()
+    with _core.init_scope():
+        return TFRecordDataset(path, compression_type=getattr(options, "compression_type", None)).as_numpy_iterator()
 
 
 class FixedLengthRecordDataset(_FileDataset):

@@ -1,6 +1,6 @@
 """tensorflow.python.ops.nn_ops: TensorFlow 1's forms that are more than other names of arguments."""
 
-from tandem import _namespaces
+from tandem import _core, _namespaces
 
 
 def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None):
@@ -8,7 +8,18 @@ def dropout(x, keep_prob=None, noise_shape=None, seed=None, name=None, rate=None
         raise ValueError("You must provide a rate to dropout.")
     if rate is not None and keep_prob is not None:
         raise ValueError("Cannot specify both 'rate' and 'keep_prob'.")
-    return _namespaces.get("nn.dropout")(x, 1 - keep_prob if rate is None else rate, noise_shape, seed, name)
+    rate = 1 - keep_prob if rate is None else rate
+    if isinstance(rate, (_core.Tensor, _core.VariableBase)):
+        return _dropped(_core.convert_to_tensor(x), _core.convert_to_tensor(rate), noise_shape, seed)
+    return _namespaces.get("nn.dropout")(x, rate, noise_shape, seed, name)
+
+
+def _dropped(x, rate, noise_shape, seed):
+    """Dropout at a rate that is known when it is run; at zero all of x stays."""
+    rate = _namespaces.get("cast")(rate, x.dtype)
+    shape = _namespaces.get("shape")(x) if noise_shape is None else noise_shape
+    kept = _namespaces.get("random.uniform")(shape, seed=seed, dtype=x.dtype) >= rate
+    return _namespaces.get("where")(kept, x / (1 - rate), _namespaces.get("zeros_like")(x))
 
 
 def softmax_cross_entropy_with_logits(labels=None, logits=None, dim=-1, name=None, axis=None):
