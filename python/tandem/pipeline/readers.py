@@ -80,7 +80,18 @@ class TFRecordDataset(_FileDataset):
 def tf_record_iterator(path, options=None):
     """The records of one file, as bytes."""
     with _core.init_scope():
-        return TFRecordDataset(path, compression_type=getattr(options, "compression_type", None)).as_numpy_iterator()
+        records = TFRecordDataset(path, compression_type=getattr(options, "compression_type", None)).as_numpy_iterator()
+    return records if _core.executing_eagerly() else _read_eagerly(records)
+
+
+def _read_eagerly(records):
+    """What an iterator gives, within a graph."""
+    while True:
+        with _core.init_scope():
+            record = next(records, None)
+        if record is None:
+            return
+        yield record
 
 
 class FixedLengthRecordDataset(_FileDataset):

@@ -3,6 +3,7 @@
 import collections
 
 from tandem import _namespaces
+from tandem.graph_mode.ops import placeholder_with_default  # noqa: F401
 from tandem.ops.array import convert_to_tensor
 
 
@@ -61,11 +62,6 @@ listdiff = setdiff1d
 def batch_gather(params, indices, name=None):
     indices = convert_to_tensor(indices)
     return _namespaces.get("gather")(params, indices, batch_dims=indices.shape.rank - 1, axis=indices.shape.rank - 1)
-
-
-def placeholder_with_default(input, shape, name=None):
-    """Outside of a graph that is fed: the default."""
-    return convert_to_tensor(input)
 
 
 def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None):
