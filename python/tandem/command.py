@@ -1,4 +1,4 @@
-"""The command `tandem`: `run` and `coverage` are Python; everything else is the native command."""
+"""The command `tandem`: `run`, `coverage` and `kernel` are Python; everything else is the native command."""
 
 import argparse
 import os
@@ -12,6 +12,7 @@ USAGE = """usage: tandem run [--quiet] [--trace FILE] (SCRIPT | -m MODULE | -c C
                                           run a program; tensorflow and keras in it are Tandem
        tandem coverage [--absent]         which of TensorFlow's names there are
        tandem coverage FILE|PACKAGE       which of them a program uses that are not there
+       tandem kernel install [--user]     a kernel for notebooks in which tensorflow is Tandem
        tandem doctor | devices | ops ...  see tandem --help of the native command
 """
 
@@ -22,6 +23,10 @@ def main(arguments=None):
         return run(arguments[1:])
     if arguments[:1] == ["coverage"]:
         return coverage(arguments[1:])
+    if arguments[:1] == ["kernel"]:
+        from tandem import kernel
+
+        return kernel.main(arguments[1:])
     if not arguments:
         sys.stderr.write(USAGE)
         return 2

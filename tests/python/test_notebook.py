@@ -114,3 +114,25 @@ def test_too_late_is_said_in_the_cell(cells):
         """
     )
     assert out == "ImportError\n"
+
+
+def test_the_installed_kernel(run_python, tmp_path):
+    status, out, err = run_python(
+        f"""
+        import json, subprocess, sys
+        subprocess.run([sys.executable, "-m", "tandem", "kernel", "install", "--prefix", {str(tmp_path)!r}], check=True)
+        from jupyter_client.kernelspec import KernelSpec
+        from jupyter_client import KernelManager
+        spec = KernelSpec.from_resource_dir({str(tmp_path / "share/jupyter/kernels/tandem")!r})
+        manager = KernelManager()
+        manager._kernel_spec = spec
+        manager.start_kernel()
+        client = manager.blocking_client()
+        client.start_channels()
+        client.wait_for_ready(timeout=100)
+        client.execute_interactive("import tensorflow as tf, tandem; print(tf.matmul is tandem.matmul)", timeout=100)
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+        """
+    )
+    assert status == 0 and out.split()[-1] == "True", out + err
