@@ -211,14 +211,14 @@ def test_status_says_what_does_not_fit(tmp_path, caplog):
     with pytest.raises(AssertionError, match="Nothing except the root"):
         tf.train.Checkpoint(c=tf.Variable(0)).restore(path).expect_partial().assert_nontrivial_match()
     caplog.clear()
-    with caplog.at_level(logging.WARNING, "tandem"):
+    with caplog.at_level(logging.WARNING, "tensorflow"):
         holder = tf.train.Checkpoint(a=tf.Variable(0))
         status = holder.restore(path)
         del status, holder
         gc.collect()
     assert "b/.ATTRIBUTES/VARIABLE_VALUE" in caplog.text
     caplog.clear()
-    with caplog.at_level(logging.WARNING, "tandem"):
+    with caplog.at_level(logging.WARNING, "tensorflow"):
         holder = tf.train.Checkpoint(a=tf.Variable(0))
         holder.restore(path).expect_partial()
         del holder

@@ -347,7 +347,7 @@ def test_how_many_values_a_composite_tensor_has_is_no_reason_to_trace():
 
 def test_frequent_tracing_is_said(caplog):
     f = tf.function(lambda x: x)
-    with caplog.at_level(logging.WARNING, logger="tandem"):
+    with caplog.at_level(logging.WARNING, logger="tensorflow"):
         for n in range(8):
             f(tf.zeros(n))
     assert sum("triggered tf.function retracing" in m for m in caplog.messages) == 2

@@ -104,7 +104,7 @@ def test_a_function_keeps_so_many_traces(caplog):
         return x * w
 
     held = f.get_concrete_function(tf.TensorSpec([1]))
-    with caplog.at_level(logging.WARNING, logger="tandem"):
+    with caplog.at_level(logging.WARNING, logger="tensorflow"):
         graphs = []
         for n in range(2, 142):
             assert f(tf.ones([n])).shape == (n,)

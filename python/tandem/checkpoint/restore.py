@@ -1,15 +1,13 @@
 """Matching the objects of a program with those of a checkpoint, now and as they come into being."""
 
 import contextlib
-import logging
 import os
 
 from tandem import _core
 from tandem.checkpoint import object_graph
 from tandem.framework import errors, gfile
+from tandem.framework.log import log as _log
 from tandem.framework.trackable import Trackable, children_of, wait_for_child
-
-_log = logging.getLogger("tandem")
 
 
 class Restore:

@@ -5,15 +5,13 @@ It is the text form that TensorFlow writes: one `name: "path"` or `name: number`
 
 import collections
 import json
-import logging
 import os
 import re
 
 from tandem import _core
 from tandem.framework import gfile
 from tandem.framework.errors import AlreadyExistsError
-
-_log = logging.getLogger("tandem")
+from tandem.framework.log import log as _log
 
 CheckpointState = collections.namedtuple(
     "CheckpointState",

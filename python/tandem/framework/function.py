@@ -6,7 +6,6 @@ The native base class finds the trace of a call by itself; this class is asked w
 import collections
 import functools
 import itertools
-import logging
 import threading
 import weakref
 
@@ -14,10 +13,9 @@ from tandem import _core
 from tandem.framework import composites
 from tandem.framework.concrete_function import ConcreteFunction
 from tandem.framework.function_type import FunctionType, Slot, mark, skeleton, spec_of, with_open_sizes
+from tandem.framework.log import log as _log
 from tandem.framework.spec import TensorSpec
 from tandem.framework.tracing import Traced, trace_callable  # noqa: F401  (for others)
-
-_log = logging.getLogger("tandem")
 
 # TensorFlow's rule: so many traces within so many calls are worth a warning, twice.
 _FREQUENT, _HISTORY, _WARNINGS = 5, 10, 2

@@ -1,8 +1,7 @@
 """Settings of TensorFlow that mean nothing, or something else, in Tandem: kept, so that they read back."""
 
-import logging
-
 from tandem import _core
+from tandem.framework.log import get_logger  # noqa: F401  tf.get_logger
 
 _KEPT = {"options": {}, "jit": "", "synchronous": True}
 
@@ -45,8 +44,3 @@ def get_synchronous_execution():
 def set_synchronous_execution(enable):
     """A host read waits in any case; the wish is kept."""
     _KEPT["synchronous"] = bool(enable)
-
-
-def get_logger():
-    """The logger of TensorFlow's programs."""
-    return logging.getLogger("tensorflow")

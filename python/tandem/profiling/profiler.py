@@ -1,17 +1,15 @@
 """tf.profiler.experimental: what ran where, as files that TensorBoard and Perfetto show."""
 
 import collections
-import logging
 import threading
 
 from tandem import _core
 from tandem.framework import gfile
+from tandem.framework.log import log as _log
 
 _lock = threading.Lock()
 _logdir = None
 _trace_file = None  # of `tandem run --trace`, while it records
-
-_log = logging.getLogger("tandem")
 
 
 class ProfilerOptions(

@@ -4,15 +4,13 @@ A type is found again by its name: `__name__` in its class, or the class's own. 
 anonymous type with the same fields stands in for it.
 """
 
-import logging
-
 from tandem import _core
 from tandem.extension import extension_type, fields
 from tandem.extension.extension_type import ExtensionType
 from tandem.extension.immutable_dict import ImmutableDict
 from tandem.extension.spec import ExtensionTypeSpec
+from tandem.framework.log import log as _log
 
-_log = logging.getLogger("tandem")
 _anonymous = {}
 
 

@@ -4,7 +4,6 @@ import collections
 import collections.abc
 import contextlib
 import json
-import logging
 import os
 
 from tandem import _core
@@ -15,6 +14,7 @@ from tandem.framework import gfile
 from tandem.framework.concrete_function import ConcreteFunction
 from tandem.framework.errors import AlreadyExistsError, OpError
 from tandem.framework.function import Function
+from tandem.framework.log import log as _log
 from tandem.framework.trackable import Trackable, children_of, is_container
 from tandem.ops import lookup
 from tandem.saving import description, structures
@@ -27,8 +27,6 @@ FORMAT = "tandem-saved-model"
 VERSION = 1
 SECOND = "b"  # the folder of the files of every other save over a model
 FUNCTIONS = (Function, LoadedFunction, ConcreteFunction)
-
-_log = logging.getLogger("tandem")
 
 
 def functions_of(obj):

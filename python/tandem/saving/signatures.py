@@ -1,15 +1,13 @@
 """Signatures of saved models: functions from named tensors to named tensors."""
 
 import collections.abc
-import logging
 
 from tandem.framework import composites
 from tandem.framework.concrete_function import ConcreteFunction
+from tandem.framework.log import log as _log
 from tandem.framework.spec import TensorSpec
 
 DEFAULT = "serving_default"
-
-_log = logging.getLogger("tandem")
 
 
 class Signature:

@@ -19,12 +19,12 @@ from malt.pyct import origin_info, transpiler
 from tandem import _core
 from tandem.framework.errors import OpError
 from tandem.framework.graph import naming
+from tandem.framework.log import log as _log
 from tandem.ops import array
 from tandem.staging import builtins, conditionals, lists, loops
 from tandem.staging.ranges import lazy_range
 from tandem.staging.values import filled_count, stages, tensor_of
 
-_log = logging.getLogger("tandem")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 # Code that is written for graphs, or has nothing to do with them.

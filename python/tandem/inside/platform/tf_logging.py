@@ -3,7 +3,7 @@
 import logging as _logging
 from logging import DEBUG, ERROR, FATAL, INFO, WARN  # noqa: F401
 
-from tandem.framework.settings import get_logger
+from tandem.framework.log import get_logger
 
 _counts = {}
 

@@ -1,7 +1,8 @@
 """tensorflow.python.util.deprecation: decorators for old names. They warn once for each function, in the log."""
 
 import functools
-import logging
+
+from tandem.framework.log import log as _log
 
 _silent = 0
 _said = set()
@@ -23,7 +24,7 @@ def _warn(function, text, key=""):
     if _silent or (function, key) in _said:
         return
     _said.add((function, key))
-    logging.getLogger("tensorflow").warning("%s is deprecated: %s", getattr(function, "__qualname__", function), text)
+    _log.warning("%s is deprecated: %s", getattr(function, "__qualname__", function), text)
 
 
 def _warning(function, text):
