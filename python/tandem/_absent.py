@@ -69,6 +69,8 @@ class Absent:
         """`Absent[int]` in an annotation."""
         return self
 
+    __iter__ = None  # which would ask __getitem__ for ever
+
     def __reduce__(self):
         return Absent, (self._full, self.status, self.alternative, self.kind)
 

@@ -293,10 +293,15 @@ Tensor categorical(const Tensor& logits, int64_t samples, CategoricalAttrs a) {
 
 Tensor shuffle(const Tensor& x, SeedAttrs a) {
   const std::string op = sequence_name("RandomShuffle", x.dtype());
-  // Four numbers per block; with an unknown number of rows, more than enough.
-  if (!x.shape().is_known()) return shuffle_from(x, draw_for(op, a.seed, x, 1));
+  // All rows but one draw a number, four of which make a block.
+  if (!x.shape().has_rank()) return shuffle_from(x, draw_for(op, a.seed, x, 1));
+  if (x.rank() > 0 && x.dim(0) == kUnknownDim) {
+    const Tensor rows = slice(tandem::shape(x, {DType::kInt64}), {0}, Ints{1});
+    const Tensor blocks = right_shift(rows + int64_t{2}, constant(int64_t{2}));
+    return shuffle_from(x, draw_traced(a.seed, reshape(blocks, Shape{})));
+  }
   const int64_t rows = x.rank() > 0 ? x.dim(0) : 1;
-  return shuffle_from(x, draw(op, a.seed, (rows + 3) / 4));
+  return shuffle_from(x, draw(op, a.seed, (rows + 2) / 4));
 }
 
 Tensor stateless_uniform(const Shape& shape, Seed2 seed, UniformAttrs a) {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/philox.h"
+#include "tandem/device.h"
+#include "tandem/error.h"
 
 namespace tandem {
 
@@ -136,6 +138,14 @@ RandomState random_start(Seeds& s) {
   return state;
 }
 
+// Numbers that nothing decides have no place in a deterministic program.
+void require_seed(const Seeds& s, int64_t seed) {
+  if (s.global || seed >= 0 || !config::op_determinism_enabled()) return;
+  throw RuntimeStateError(
+      "Random ops require a seed to be set when determinism is enabled. Set one before "
+      "the op runs, e.g. with tf.random.set_seed(1), or give the op its own.");
+}
+
 }  // namespace
 
 void set_trace_op_numbers(int64_t (*next)()) { g_trace_op_number = next; }
@@ -143,6 +153,7 @@ void set_trace_op_numbers(int64_t (*next)()) { g_trace_op_number = next; }
 RandomState traced_random_state(int64_t seed) {
   Seeds& s = seeds();
   std::lock_guard lock(s.mutex);
+  require_seed(s, seed);
   if (s.global) return start_of(*s.global, seed >= 0 ? seed : g_trace_op_number());
   return seed >= 0 ? start_of(kDefaultGraphSeed, seed) : random_start(s);
 }
@@ -162,6 +173,7 @@ RandomState unseeded_random_state() {
 RandomState next_random_state(const std::string& op, int64_t seed, uint64_t blocks) {
   Seeds& s = seeds();
   std::lock_guard lock(s.mutex);
+  require_seed(s, seed);
   if (!s.global && seed < 0) return random_start(s);
   RandomState state = s.global
                           ? start_of(*s.global, seed >= 0 ? seed : s.python->next_int31())

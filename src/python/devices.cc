@@ -33,6 +33,10 @@ void enter_device_scope(PyDeviceScope& scope) {
 }
 
 nb::dict memory_info(const std::string& device) {
+  if (device.find(':') == std::string::npos) {
+    throw ValueError("Failed parsing device name: '" + device +
+                     "'. It needs a type and a number, such as \"GPU:0\".");
+  }
   const MemoryInfo info = config::get_memory_info(device);
   nb::dict d;
   d["current"] = info.current;
@@ -43,9 +47,12 @@ nb::dict memory_info(const std::string& device) {
 nb::dict device_details(const PhysicalDevice& device) {
   const config::DeviceDetails details = config::get_device_details(device);
   nb::dict d;
+  if (device.device_type == "CPU") return d;  // as in TensorFlow
   if (!details.device_name.empty()) d["device_name"] = details.device_name;
-  if (!details.compute_capability.empty())
-    d["compute_capability"] = details.compute_capability;
+  int major = 0, minor = 0;
+  if (std::sscanf(details.compute_capability.c_str(), "%d.%d", &major, &minor) == 2) {
+    d["compute_capability"] = nb::make_tuple(major, minor);
+  }
   if (details.emulated) d["emulated"] = true;
   return d;
 }

@@ -149,7 +149,8 @@ void release(DLManagedTensor* managed) {
 /// to.
 struct Export {
   DLManagedTensor managed{};
-  Tensor tensor;
+  Tensor tensor;    // in host memory
+  Tensor original;  // where it was
   std::array<int64_t, kMaxRank> shape{}, strides{};
 };
 
@@ -173,6 +174,15 @@ DLDataType exported_type(DType dtype) {
 Tensor from_dlpack(DLManagedTensor* managed) {
   if (!managed) throw InvalidArgumentError("from_dlpack: null pointer");
   const DLTensor& t = managed->dl_tensor;
+  if (managed->deleter == tandem_delete_export) {
+    const auto* ours = static_cast<Export*>(managed->manager_ctx);
+    if (ours->original.impl() != ours->tensor.impl()) {
+      // It comes back to where it was: the tensor itself, on its device.
+      Tensor original = ours->original;
+      release(managed);
+      return original;
+    }
+  }
   check_device(t.device);
   const DType dtype = checked_dtype(t.dtype);
   const Shape shape = checked_shape(t);
@@ -189,6 +199,7 @@ Tensor from_dlpack(DLManagedTensor* managed) {
 DLManagedTensor* to_dlpack(const Tensor& tensor) {
   auto e = std::make_unique<Export>();
   e->tensor = tensor.to_host();
+  e->original = tensor;
   const Shape& shape = tensor.shape();
   int64_t stride = 1;
   for (int i = shape.rank() - 1; i >= 0; --i) {

@@ -879,7 +879,7 @@ def environment(against_cpu):
         # Products in full precision; several of these processes share a GPU.
         made |= {"TANDEM_TF32": "0", "TANDEM_GPU_MEMORY_MB": "2048"}
     else:
-        made |= {"TANDEM_EMULATE_GPUS": "2", "CUDA_VISIBLE_DEVICES": "-1"}
+        made |= {"TANDEM_EMULATE_GPUS": "2", "TANDEM_CUDA": "0"}
     made["OMP_NUM_THREADS"] = made.get("OMP_NUM_THREADS", "2")
     return made
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 BIN = Path(os.environ.get("TANDEM_BIN", Path(__file__).resolve().parents[2] / "build/dev/bin"))
 GRAPHS = 500  # for each start of the test
-EMULATED = {"TANDEM_EMULATE_GPUS": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+EMULATED = {"TANDEM_EMULATE_GPUS": "1", "TANDEM_CUDA": "0"}
 # Several processes share the GPU; pages of the host's memory that come and go are no part of what is tried there.
 OWN = {"TANDEM_GPU_MEMORY_MB": "1024", "TANDEM_GUARD_PAGES": "0"}
 

@@ -65,7 +65,8 @@ def environment(gpus=None):
         first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
         made |= {"TANDEM_EMULATE_GPUS": "0", "CUDA_VISIBLE_DEVICES": first}
     elif gpus is not None:
-        made |= {"TANDEM_EMULATE_GPUS": str(gpus), "CUDA_VISIBLE_DEVICES": "-1"}
+        made |= {"TANDEM_EMULATE_GPUS": str(gpus), "TANDEM_CUDA": "0"}
+        made.pop("CUDA_VISIBLE_DEVICES", None)  # it would hide these, too
     return made
 
 

@@ -85,7 +85,7 @@ def recorded(request, tmp_path_factory):
     code = PROGRAM.format(rows=ROWS * STEPS, marks=marks, folder=str(folder / "logs"))
     script = folder / "program.py"
     script.write_text(textwrap.dedent(code))
-    made = {**environment(), "CUDA_VISIBLE_DEVICES": "-1", "TANDEM_EMULATE_GPUS": str(gpus)}
+    made = {**environment(), "TANDEM_CUDA": "0", "TANDEM_EMULATE_GPUS": str(gpus)}
     ran = subprocess.run([sys.executable, str(script)], env=made, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return Recorded(folder / "logs", gpus, marks)

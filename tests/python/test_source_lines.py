@@ -178,7 +178,7 @@ def test_running_out_of_memory_names_lines(run_python):
             except tf.errors.ResourceExhaustedError as e:
                 print(e.message)
     """
-    env = {"TANDEM_EMULATE_GPUS": "1", "TANDEM_EMULATED_MEMORY_MB": "256", "CUDA_VISIBLE_DEVICES": ""}
+    env = {"TANDEM_EMULATE_GPUS": "1", "TANDEM_EMULATED_MEMORY_MB": "256", "TANDEM_CUDA": "0"}
     status, out, err = run_python(program, env=env)
     assert status == 0, err
     assert "It was for: result of Fill, float32 [67108864]" in out

@@ -16,6 +16,7 @@ class ReplicaContext:
     def __init__(self, strategy):
         self._strategy = strategy
         self._started = _core.convert_to_tensor(0)._id  # numbers of tensors grow
+        self._merged = []  # tensors that merge_call made: one for all replicas
 
     @property
     def strategy(self):
@@ -51,8 +52,12 @@ class ReplicaContext:
 
     def merge_call(self, merge_fn, args=(), kwargs=None):
         """Calls merge_fn(strategy, …) as if across replicas: what it reduces is reduced over them."""
+        kwargs = kwargs or {}
         with context.entered(context.Place(self._strategy, merging=self.num_replicas_in_sync > 1)):
-            return merge_fn(self._strategy, *args, **(kwargs or {}))
+            result = merge_fn(self._strategy, *args, **kwargs)
+        given = {id(v) for v in nest.flatten((args, kwargs))}
+        self._merged += [v for v in nest.flatten(result) if isinstance(v, _core.Tensor) and id(v) not in given]
+        return result
 
 
 def _all_reduce(op, value, count, started):

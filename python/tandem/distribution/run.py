@@ -74,21 +74,27 @@ def _run_traced(strategy, fn, args, kwargs):
     # A ragged or sparse value goes to its replica as the tensors that it is made of.
     arguments = [[t for i in places for t in nest.flatten(flat[i].values[r], expand_composites=True)] for r in range(count)]
     results = []  # the structure of the replica's results, with tensors in it
+    merged = []  # those of its tensors that are one for all replicas
 
     def body(tensors):
         given, tensors = list(flat), iter(tensors)
         for i in places:
             given[i] = _with_tensors(flat[i].values[0], tensors)
         their_args, their_kwargs = nest.pack_sequence_as((args, kwargs), given)
-        with context.entered(context.Place(strategy, ReplicaContext(strategy))):
+        replica = ReplicaContext(strategy)
+        with context.entered(context.Place(strategy, replica)):
             results.append(fn(*their_args, **their_kwargs))
+        merged.extend(replica._merged)
         return [t for v in nest.flatten(results[0]) for t in _tensors_of(v)]
 
     by_replica = _core.call_replicas(list(strategy.extended.worker_devices), copies_of, arguments, body)
     made = [iter(tensors) for tensors in by_replica]
 
     def of_all(value):
-        return PerReplica([_with_tensors(value, tensors) for tensors in made]) if _tensors_of(value) else value
+        if not _tensors_of(value):
+            return value
+        parts = [_with_tensors(value, tensors) for tensors in made]
+        return parts[0] if any(value is t for t in merged) else PerReplica(parts)
 
     return nest.map_structure(of_all, results[0])
 
@@ -119,11 +125,11 @@ def _run_eagerly(strategy, fn, args, kwargs):
             given[i] = _with_tensors(flat[i], rest)
         their_args, their_kwargs = nest.pack_sequence_as((args, kwargs), given)
         structure.append(_run_traced(strategy, fn, their_args, their_kwargs))
-        parts = [v for v in nest.flatten(structure[0]) if isinstance(v, PerReplica)]
+        parts = [v for v in nest.flatten(structure[0]) if isinstance(v, (PerReplica, _core.Tensor))]
         return nest.flatten(parts, expand_composites=True)
 
     tensors = [_core.convert_to_tensor(t) for i in places for t in nest.flatten(flat[i], expand_composites=True)]
     values = iter(function(across, autograph=False)(*tensors))
     return nest.map_structure(
-        lambda v: _with_tensors(v, values) if isinstance(v, PerReplica) else v, structure[0]
+        lambda v: _with_tensors(v, values) if isinstance(v, (PerReplica, _core.Tensor)) else v, structure[0]
     )

@@ -1,7 +1,7 @@
 """Strategies: the default one, one device, and a replica on each of several devices."""
 
 from tandem import _core
-from tandem.distribution import context, inputs, run
+from tandem.distribution import context, inputs, resolvers, run
 from tandem.distribution.context import (  # noqa: F401  names of tf.distribute that need the default strategy
     ReduceOp,
     experimental_set_strategy,
@@ -12,6 +12,7 @@ from tandem.distribution.context import (  # noqa: F401  names of tf.distribute 
     maybe_merge_call,
     strategy_supports_no_merge_call,
 )
+from tandem.distribution.options import CommunicationImplementation
 from tandem.distribution.replica import ReplicaContext
 from tandem.distribution.values import DistributedValues, PerReplica, local_results
 from tandem.distribution.variables import DistributedVariable
@@ -246,5 +247,35 @@ class _CentralExtended(StrategyExtended):
         return (self._parameter_device,) if len(self._devices) == 1 else self._devices
 
 
-_DEFAULT = Strategy()
+class CollectiveAllReduceStrategy(MirroredStrategy):
+    """tf.distribute.MultiWorkerMirroredStrategy: a cluster of this process alone, whose devices hold the replicas."""
+
+    def __init__(self, cluster_resolver=None, communication_options=None):
+        self._resolver = cluster_resolver or resolvers.TFConfigClusterResolver()
+        workers = sum(len(tasks) for tasks in self._resolver.cluster_spec().as_dict().values())
+        if workers > 1:
+            raise NotImplementedError(
+                f"tf.distribute.MultiWorkerMirroredStrategy: the cluster has {workers} processes, and training over "
+                "several is not there. Use one process with tf.distribute.MirroredStrategy, or one worker in TF_CONFIG."
+            )
+        super().__init__([d.name for d in _core.config.list_logical_devices("GPU")] or ["/CPU:0"])
+
+    @property
+    def cluster_resolver(self):
+        return self._resolver
+
+
+class _CollectiveAllReduceStrategyExperimental(CollectiveAllReduceStrategy):
+    def __init__(self, communication=CommunicationImplementation.AUTO, cluster_resolver=None):
+        super().__init__(cluster_resolver)
+
+
+_CollectiveAllReduceStrategyExperimental.__name__ = "CollectiveAllReduceStrategy"
+
+
+class _DefaultDistributionStrategy(Strategy):
+    """The one outside every scope."""
+
+
+_DEFAULT = _DefaultDistributionStrategy()
 context.set_default(_DEFAULT, ReplicaContext(_DEFAULT))

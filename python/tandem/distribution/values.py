@@ -1,5 +1,7 @@
 """Values with a part per replica, and what describes them."""
 
+from tandem import _core
+from tandem.distribution import context
 from tandem.framework import nest
 from tandem.framework.spec import TypeSpec
 
@@ -18,9 +20,15 @@ class PerReplica(DistributedValues):
     def __init__(self, values):
         self._values = tuple(values)
 
+    def __str__(self):
+        return self._shown(str)
+
     def __repr__(self):
-        parts = ",\n".join(f"  {i}: {value!r}" for i, value in enumerate(self._values))
-        return f"PerReplica:{{\n{parts}\n}}"
+        return self._shown(repr)
+
+    def _shown(self, how):
+        parts = ",\n".join(f"  {i}: {how(value)}" for i, value in enumerate(self._values))
+        return f"{type(self).__name__}:{{\n{parts}\n}}"
 
     # How a function's arguments and results are taken apart and put together again.
     def _tf_components(self):
@@ -65,8 +73,22 @@ class Mirrored(DistributedValues):
     """A value that is the same on every replica."""
 
 
+def _parts_in_merge(value, count):
+    """Inside merge_call, where a tensor stands for that of every replica: the tensors of all of them."""
+    flat = nest.flatten(value)
+    parts = [
+        _core.execute("Unpack", _core.execute("AllGather", _core.execute("ExpandDims", v, axis=0), axis=0, replicas=count),
+                      num=count, axis=0) if isinstance(v, _core.Tensor) else [v] * count
+        for v in flat
+    ]  # fmt: skip
+    return tuple(nest.pack_sequence_as(value, [p[i] for p in parts]) for i in range(count))
+
+
 def local_results(value):
     """The parts of this process: all of them. Of a structure, the structure of each replica."""
+    now = context.place()
+    if now is not None and now.merging:
+        return _parts_in_merge(value, now.strategy.num_replicas_in_sync)
     if isinstance(value, DistributedValues):
         return value.values
     count = max((len(v.values) for v in nest.flatten(value) if isinstance(v, DistributedValues)), default=1)

@@ -98,6 +98,12 @@ def _to(self, device):
         return _core.execute("Identity", self)
 
 
+def _on_gpu(self, gpu_index=0):
+    if gpu_index >= len(_core.config.list_logical_devices("GPU")):
+        raise RuntimeError(f"GPU:{gpu_index} unknown device.")
+    return _to(self, f"/device:GPU:{gpu_index}")
+
+
 Tensor.__array_priority__ = 100
 Tensor.__nonzero__ = Tensor.__bool__  # by its name of Python 2, which libraries copy
 # Libraries give their own classes these operators.
@@ -119,7 +125,7 @@ Tensor.__deepcopy__ = lambda self, memo: self
 Tensor.__format__ = lambda self, spec: str(self) if self._symbolic else format(self.numpy(), spec)
 Tensor.item = _item
 Tensor.cpu = lambda self: _to(self, "/device:CPU:0")
-Tensor.gpu = lambda self, index=0: _to(self, f"/device:GPU:{index}")
+Tensor.gpu = _on_gpu
 Tensor.eval = _eval
 Tensor.backing_device = property(lambda self: self.device)
 Tensor.op = property(_op)

@@ -36,6 +36,7 @@ class ArrayPass:
         self._rows = adapter._num_samples
         self._batch_size = adapter.batch_size
         self._shuffle = adapter._shuffle
+        self._orders = None
         self.source = _core.ArraySource(arrays, adapter.batch_size)
         self.rows = self._rows
         # As the dataset that Keras makes of arrays: the size of a batch is known when all have it.
@@ -47,14 +48,12 @@ class ArrayPass:
         return self
 
     def _order(self):
-        """The rows as Keras's own iterator over arrays would order them; None: as they are."""
+        """The rows as Keras orders them on TensorFlow; None: as they are."""
         if not self._shuffle:
             return None
-        if self._shuffle != "batch":
-            return np.random.permutation(self._rows)
-        # Rows change places within their batch only.
-        key = np.arange(self._rows) // self._batch_size + np.random.random(self._rows)
-        return np.argsort(key, kind="stable")
+        if self._orders is None:
+            self._orders = _orders(self._rows, self._batch_size if self._shuffle == "batch" else None)
+        return np.concatenate([rows.numpy() for rows in self._orders])
 
     def close(self):
         pass
@@ -67,6 +66,14 @@ class ArrayPass:
         if batch is None:
             raise StopIteration
         return pack(self.structure, batch)
+
+
+def _orders(rows, batch_size):
+    """A dataset whose every pass gives the numbers of rows in another order, drawn by the ops and in the functions in
+    which Keras draws them, so that seeds give TensorFlow's orders. With a size, rows change places within batches."""
+    if batch_size is None:
+        return tf.data.Dataset.range(1).map(lambda _: tf.random.shuffle(tf.range(rows, dtype=tf.int64)))
+    return tf.data.Dataset.range(rows).batch(batch_size).map(tf.random.shuffle)
 
 
 class PythonPass:

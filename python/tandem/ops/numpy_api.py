@@ -5,6 +5,7 @@ experimental_enable_numpy_behavior(prefer_float32=True) was called.
 """
 
 import builtins
+import functools
 
 import numpy as _np
 
@@ -27,10 +28,33 @@ def experimental_enable_numpy_behavior(prefer_float32=False, dtype_conversion_mo
     """Tensors get NumPy's methods and properties; see tandem.framework.tensor for what they have without."""
     _settings["prefer_float32"] = bool(prefer_float32)
     for name, function in (("T", property(transpose)), ("size", property(size)), ("ndim", property(ndim)),
-                           ("reshape", _reshape_method), ("astype", _astype), ("ravel", ravel), ("sum", sum),
-                           ("mean", mean), ("max", max), ("min", min), ("data", property(lambda x: x))):  # fmt: skip
+                           ("reshape", _reshape_method), ("astype", _astype), ("ravel", ravel), ("flatten", ravel),
+                           ("transpose", transpose), ("clip", clip), ("tolist", lambda x: x.numpy().tolist()),
+                           ("mean", mean), ("max", max), ("min", min), ("__pos__", lambda x: x),
+                           ("data", property(lambda x: x))):  # fmt: skip
         if not hasattr(ndarray, name):
             setattr(ndarray, name, function)
+    if not _settings.get("promotes"):
+        _settings["promotes"] = True
+        for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+            for operator in (f"__{name}__", f"__r{name}__"):
+                setattr(ndarray, operator, _promoting(getattr(ndarray, operator)))
+        for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+            setattr(ndarray, f"__{name}__", _promoting(getattr(ndarray, f"__{name}__")))
+        ndarray.__matmul__ = matmul
+        ndarray.__rmatmul__ = lambda x, y: matmul(y, x)
+
+
+def _promoting(operator):
+    """An operator of tensors that widens its operands as NumPy does."""
+
+    @functools.wraps(operator)
+    def promoted(x, y):
+        if isinstance(y, (ndarray, _np.ndarray, _np.generic, int, float, complex)):
+            x, y = _promoted(x, y)
+        return operator(x, y)
+
+    return promoted
 
 
 def _reshape_method(x, *shape):
@@ -81,7 +105,7 @@ def _promoted(*values):
     # Python numbers do not widen arrays.
     plain = [v for v in values if isinstance(v, (int, float, complex)) and not isinstance(v, _np.bool_)]
     tensors = [asarray(v) for v in values if builtins.all(v is not p for p in plain)]
-    dtype = result_type(*tensors, *plain)
+    dtype = result_type(*tensors, *(type(v)(0) for v in plain))  # by its kind: 300 does not widen an int8
     return [asarray(v, dtype) for v in values]
 
 

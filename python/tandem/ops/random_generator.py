@@ -74,6 +74,8 @@ class Generator(AutoTrackable):
 
     @classmethod
     def from_non_deterministic_state(cls, alg=None):
+        if _core.config.op_determinism_enabled():
+            raise RuntimeError('"from_non_deterministic_state" cannot be called when determinism is enabled.')
         state = [int.from_bytes(secrets.token_bytes(8), "little", signed=True) for _ in range(3)]
         return cls(state=state, alg=alg or "philox")
 
@@ -176,6 +178,11 @@ _GLOBAL = {}
 def get_global_generator():
     """The generator of the process, made when it is first asked for."""
     if _GLOBAL.get("generator") is None:
+        if _core.config.op_determinism_enabled():
+            raise RuntimeError(
+                '"get_global_generator" cannot be called if determinism is enabled, unless "set_global_generator" has '
+                "been called: give it a generator with a seed first."
+            )
         with _core.init_scope():
             _GLOBAL["generator"] = Generator.from_non_deterministic_state()
     return _GLOBAL["generator"]

@@ -1,9 +1,29 @@
 """tf.saved_model.SaveOptions, LoadOptions and Asset."""
 
+import enum
 
 from tandem.framework import gfile
 from tandem.framework.trackable import Trackable
 from tandem.framework.variable import Variable
+
+
+class VariablePolicy(enum.Enum):
+    """What a saved model says of variables beyond their values. Tandem's keeps values alone."""
+
+    NONE = None
+    SAVE_VARIABLE_DEVICES = "save_variable_devices"
+    EXPAND_DISTRIBUTED_VARIABLES = "expand_distributed_variables"
+
+    @classmethod
+    def from_obj(cls, given):
+        """The member, for the member or its name in lower case."""
+        if given is None or isinstance(given, cls):
+            return given or cls.NONE
+        name = str(given).lower()
+        for member in cls:
+            if member.value == name:
+                return member
+        raise ValueError(f"Received invalid VariablePolicy value: {given}.")
 
 
 class SaveOptions:
@@ -19,7 +39,7 @@ class SaveOptions:
         self.function_aliases = dict(function_aliases or {})
         self.experimental_debug_stripper = experimental_debug_stripper
         self.experimental_io_device = experimental_io_device
-        self.experimental_variable_policy = experimental_variable_policy
+        self.experimental_variable_policy = VariablePolicy.from_obj(experimental_variable_policy)
         self.experimental_custom_gradients = experimental_custom_gradients
         self.experimental_image_format = experimental_image_format
         self.experimental_skip_saver = experimental_skip_saver
@@ -35,7 +55,7 @@ class LoadOptions:
         self.allow_partial_checkpoint = allow_partial_checkpoint
         self.experimental_io_device = experimental_io_device
         self.experimental_skip_checkpoint = experimental_skip_checkpoint
-        self.experimental_variable_policy = experimental_variable_policy
+        self.experimental_variable_policy = VariablePolicy.from_obj(experimental_variable_policy)
         self.experimental_load_function_aliases = experimental_load_function_aliases
 
 

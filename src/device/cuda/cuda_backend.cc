@@ -22,6 +22,11 @@ class CudaBackend final : public Backend {
   std::string type() const override { return "GPU"; }
 
   std::vector<ProbedDevice> probe() override {
+    if (!env_bool("TANDEM_CUDA", true)) {
+      const std::lock_guard lock(mutex_);
+      reason_ = "TANDEM_CUDA=0 switches NVIDIA GPUs off; unset it";
+      return {};
+    }
     const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
     const DriverLoad& load = load_driver();
     ProbeResult result = probe_gpus(load, visible, "");

@@ -1,5 +1,9 @@
 #include "device/emulated/emulated_backend.h"
 
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
 #include "base/flags.h"
 #include "device/emulated/emulated_device.h"
 #include "device/out_of_memory.h"
@@ -20,10 +24,27 @@ int64_t checked(const char* name, int64_t fallback, int64_t least, int64_t most)
   return value;
 }
 
+/// How many of so many GPUs a list as in CUDA_VISIBLE_DEVICES lets a program see: those
+/// before the first entry that is no number of one of them, as with NVIDIA's driver.
+int64_t visible_of(int64_t made, const char* list) {
+  if (!list) return made;
+  std::set<int64_t> seen;
+  std::istringstream entries(list);
+  for (std::string entry; std::getline(entries, entry, ',');) {
+    char* end = nullptr;
+    const int64_t number = std::strtoll(entry.c_str(), &end, 10);
+    if (end == entry.c_str() || *end || number < 0 || number >= made) break;
+    if (!seen.insert(number).second) return 0;  // named twice: none
+  }
+  return static_cast<int64_t>(seen.size());
+}
+
 }  // namespace
 
 std::vector<ProbedDevice> EmulatedBackend::probe() {
-  const int64_t count = checked("TANDEM_EMULATE_GPUS", 0, 0, kMaxDevices);
+  const int64_t made = checked("TANDEM_EMULATE_GPUS", 0, 0, kMaxDevices);
+  const int64_t count = visible_of(made, std::getenv("CUDA_VISIBLE_DEVICES"));
+  hidden_ = made > 0 && count == 0;
   if (count == 0) return {};
   const int64_t memory =
       checked("TANDEM_EMULATED_MEMORY_MB", 4096, 1, int64_t{1} << 24) * kMiB;
@@ -40,6 +61,9 @@ std::vector<ProbedDevice> EmulatedBackend::probe() {
 }
 
 std::string EmulatedBackend::absence_reason() const {
+  if (hidden_) {
+    return "CUDA_VISIBLE_DEVICES hides the emulated GPUs; unset it, or name one in it";
+  }
   return "TANDEM_EMULATE_GPUS is not set; set it to the number of emulated GPUs wanted";
 }
 

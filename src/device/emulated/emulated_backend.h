@@ -1,5 +1,6 @@
 // The built-in backend of emulated GPUs: TANDEM_EMULATE_GPUS of them, each with
-// TANDEM_EMULATED_MEMORY_MB of memory. Read when physical devices are first listed.
+// TANDEM_EMULATED_MEMORY_MB of memory, of which CUDA_VISIBLE_DEVICES hides some. Read
+// when physical devices are first listed.
 #pragma once
 
 #include <mutex>
@@ -18,6 +19,7 @@ class EmulatedBackend final : public Backend {
   std::unique_ptr<Device> open(const OpenRequest& request) override;
 
  private:
+  bool hidden_ = false;  // by CUDA_VISIBLE_DEVICES
   std::mutex mutex_;
   std::vector<int64_t>
       unreserved_;  // bytes of each physical device not yet given to a logical one
