@@ -269,6 +269,37 @@ PyObject* run_op(const OpDef& op, PyObject* const* args, Py_ssize_t nargs,
   return result_of(op, std::move(outputs));
 }
 
+PyObject* g_late_attributes = nullptr;
+
+// Whether a value, or one in a list, is a tensor of a graph.
+bool holds_symbolic(PyObject* v) {
+  if (is_tensor(v)) return static_cast<bool>(tensor_of(v).impl()->symbolic);
+  if (!PyList_Check(v) && !PyTuple_Check(v)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(v); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(v, i);
+    if (is_tensor(item) && tensor_of(item).impl()->symbolic) return true;
+  }
+  return false;
+}
+
+// An attribute that only a run of the function knows: other ops compute the same. Null
+// where none do, and where that was not what went wrong.
+PyObject* with_late_attributes(const OpDef& op, PyObject* const* args, Py_ssize_t nargs,
+                               PyObject* names) {
+  if (!g_late_attributes || !names) return nullptr;
+  bool any = false;
+  nb::dict attrs;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    any = any || holds_symbolic(args[nargs + i]);
+    attrs[nb::handle(PyTuple_GET_ITEM(names, i))] = nb::handle(args[nargs + i]);
+  }
+  if (!any) return nullptr;
+  nb::list inputs;
+  for (Py_ssize_t i = 1; i < nargs; ++i) inputs.append(nb::handle(args[i]));
+  nb::object result = nb::handle(g_late_attributes)(op.name, inputs, attrs);
+  return result.ptr() == Py_NotImplemented ? nullptr : result.release().ptr();
+}
+
 PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* names) {
   return guarded([&]() -> PyObject* {
     if (nargs < 1) raise(PyExc_TypeError, "execute: no op given");
@@ -277,6 +308,12 @@ PyObject* execute(PyObject*, PyObject* const* args, Py_ssize_t nargs, PyObject* 
       return run_op(op, args, nargs, names);
     } catch (const Dispatched& to) {
       return dispatch(to, op, args, nargs, names);
+    } catch (const nb::python_error& e) {
+      PyObject* result = e.matches(PyExc_TypeError)
+                             ? with_late_attributes(op, args, nargs, names)
+                             : nullptr;
+      if (!result) throw;
+      return result;
     }
   });
 }
@@ -348,6 +385,9 @@ void bind_execute(nb::module_& m) {
     nb::list names;
     for (const OpDef* op : OpTable::get().all()) names.append(op->name);
     return names;
+  });
+  m.def("register_late_attributes", [](nb::handle function) {
+    Py_XSETREF(g_late_attributes, Py_NewRef(function.ptr()));
   });
   if (PyModule_AddFunctions(m.ptr(), kExecuteFunctions) < 0) throw nb::python_error();
 }

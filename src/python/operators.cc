@@ -217,11 +217,7 @@ PyObject* iterate(PyObject* o) {
   return guarded([&]() -> PyObject* {
     const Tensor t = to_tensor(o);
     if (t.impl()->symbolic) {
-      raise(PyExc_TypeError,
-            "Iterating over a symbolic `tf.Tensor` is not allowed. You can attempt the "
-            "following resolutions to the problem: If you are running in Graph mode, use "
-            "Eager "
-            "execution mode or decorate this function with @tf.function.");
+      raise_not_allowed("Iterating over a symbolic `tf.Tensor` is not allowed.");
     }
     if (t.rank() == 0) raise(PyExc_TypeError, "Cannot iterate over a scalar tensor.");
     static const OpHandle unpack("Unpack");

@@ -255,8 +255,8 @@ Py_ssize_t length(PyObject* o) {
   return shape[0];
 }
 
-// What TensorFlow says where Python asks a tensor that has no value for one. The class is
-// tf.errors.OperatorNotAllowedInGraphError.
+}  // namespace
+
 [[noreturn]] void raise_not_allowed(const std::string& what) {
   const nb::object errors = nb::module_::import_("tandem.framework.errors");
   raise(errors.attr("OperatorNotAllowedInGraphError").ptr(),
@@ -267,6 +267,8 @@ Py_ssize_t length(PyObject* o) {
             "function with @tf.function. If that does not work, then you may be using an "
             "unsupported feature or your source code may not be visible to AutoGraph.");
 }
+
+namespace {
 
 int truth(PyObject* o) {
   PyObject* result = guarded([&] {

@@ -5,6 +5,8 @@
 
 #include <Python.h>
 
+#include <string>
+
 #include "tandem/tensor.h"
 
 namespace tandem::python {
@@ -33,6 +35,10 @@ extern thread_local PyObject* t_graph;
 
 /// A new Python object for the tensor; None when it is undefined.
 PyObject* wrap(Tensor tensor);
+
+/// What TensorFlow says where Python asks a tensor that has no value for one: raises
+/// tf.errors.OperatorNotAllowedInGraphError.
+[[noreturn]] void raise_not_allowed(const std::string& what);
 
 /// Makes the types and adds them to the module. Slots of operators come from
 /// operators.cc.

@@ -68,6 +68,13 @@ def check_rowids(ids, nrows, what="RaggedTensor"):
         _check_rows(ids < nrows, "Expected nrows >= value_rowids[-1] + 1; got nrows=", nrows, ", value_rowids=", ids)
 
 
+def _known(length):
+    """A size as a Python number; None where only a run of the function knows it."""
+    if isinstance(length, _core.Tensor) and length._symbolic:
+        length = _core.static_value(length)
+    return None if length is None else int(length)
+
+
 def _values(values):
     return values if isinstance(values, RaggedTensor) else convert_to_tensor(values)
 
@@ -147,9 +154,14 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
     def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, validate=True, name=None):
         from tandem.ops.array import range as range_
 
-        values, length = _values(values), int(uniform_row_length)
-        if length < 0:
-            raise ValueError(f"uniform_row_length must be >= 0; got {length}")
+        values, known = _values(values), _known(uniform_row_length)
+        length = execute("Cast", uniform_row_length, dtype=int64) if known is None else known
+        if known is not None and known < 0:
+            raise ValueError(f"uniform_row_length must be >= 0; got {known}")
+        if nrows is None and known is None:
+            count = execute("Cast", _count(values), dtype=int64)
+            nrows = execute("DivNoNan", execute("Cast", count, dtype="float64"), execute("Cast", length, dtype="float64"))
+            nrows = execute("Cast", nrows, dtype=int64)
         if nrows is None:
             nrows = execute("Cast", _count(values), dtype=int64) // length if length else 0
         rows = _integers(nrows, int64)
@@ -159,7 +171,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
                         " must equal nvals=", nvals)  # fmt: skip
             _check_rows(rows >= 0, "Expected nrows >= 0; got nrows=", rows)
         splits = range_(rows + 1) * length
-        return cls(values, splits, internal=True, uniform_row_length=length)
+        return cls(values, splits, internal=True, uniform_row_length=known)
 
     @classmethod
     def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):

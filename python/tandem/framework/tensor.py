@@ -140,4 +140,11 @@ def _boolean_mask(tensor, mask):
     return boolean_mask(tensor, mask)
 
 
+def _with_late_attributes(op, inputs, attributes):
+    from tandem.ops import late_attributes
+
+    return late_attributes.run(op, inputs, attributes)
+
+
 _core.register_boolean_mask(_boolean_mask)
+_core.register_late_attributes(_with_late_attributes)

@@ -166,7 +166,7 @@ def adjust_saturation(image, saturation_factor, name=None):
 def adjust_jpeg_quality(image, jpeg_quality, dct_method="", name=None):
     """The image after it was written as a JPEG file of that quality and read again."""
     image = convert_to_tensor(image)
-    contents = execute("EncodeJpeg", convert_image_dtype(image, uint8, saturate=True), quality=int(jpeg_quality))
+    contents = execute("EncodeJpeg", convert_image_dtype(image, uint8, saturate=True), quality=jpeg_quality if isinstance(jpeg_quality, _core.Tensor) else int(jpeg_quality))
     decoded = execute("DecodeJpeg", contents, channels=image.shape[-1] or 0, dct_method=dct_method)
     return convert_image_dtype(decoded, image.dtype, saturate=True)
 

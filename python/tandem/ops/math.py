@@ -113,8 +113,33 @@ def tensordot(a, b, axes, name=None):
         if rank is not None and axes > rank:
             raise ValueError(f"`axes` must not be larger than the number of dimensions of tensor {a}. Received: {axes}.")
         return _core.functions.tensordot(a, b, list(range(rank - axes, rank)), list(range(axes)))
+    if isinstance(axes, _core.Tensor) and axes._symbolic and _core.static_value(axes) is None:
+        return _tensordot_later(a, b, axes)
     a_axes, b_axes = axes
     return _core.functions.tensordot(a, b, a_axes, b_axes)
+
+
+def _tensordot_later(a, b, axes):
+    """Over axes that are a tensor [2, n]: with them last in one and first in the other, a product of matrices."""
+    ranks = a.shape.rank, b.shape.rank
+    if None in ranks:
+        raise ValueError(f"tensordot: the ranks must be known for axes that are a tensor, got {a.shape} and {b.shape}.")
+    sides = []
+    for x, rank, own, first in zip((a, b), ranks, (axes[0], axes[1]), (False, True)):
+        own = execute("FloorMod", execute(_Cast, execute("Reshape", own, [-1]), dtype=int32), rank)
+        places = convert_to_tensor(list(range(rank)), int32)
+        free = execute("LogicalNot", execute("Any", execute("Equal", places[:, None], own), axis=1))
+        kept = execute("Reshape", execute("Where", free), [-1])
+        kept = execute(_Cast, kept, dtype=int32)
+        order = execute("ConcatV2", [own, kept] if first else [kept, own], axis=0)
+        order.set_shape([rank])
+        sizes = execute("GatherV2", execute("Shape", x), kept)
+        inner = execute("Prod", execute("GatherV2", execute("Shape", x), own))
+        outer = execute("Prod", sizes)
+        moved = execute("Transpose", x, perm=order)
+        sides.append((execute("Reshape", moved, convert_sizes([inner, outer] if first else [outer, inner])), sizes))
+    (left, rows), (right, columns) = sides
+    return execute("Reshape", execute("MatMul", left, right), execute("ConcatV2", [rows, columns], axis=0))
 
 
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
@@ -392,5 +417,7 @@ def confusion_matrix(labels, predictions, num_classes=None, weights=None, dtype=
     dtype = as_dtype(dtype)
     values = execute("OnesLike", labels, dtype=dtype) if weights is None else execute(_Cast, weights, dtype=dtype)
     places = execute("Pack", [labels, predictions], axis=1)
+    if isinstance(num_classes, _core.Tensor):
+        num_classes = execute(_Cast, num_classes, dtype=int64)
     shape = convert_sizes([num_classes] * 2, int64)
     return execute("ScatterNd", places, values, shape)

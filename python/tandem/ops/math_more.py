@@ -168,7 +168,11 @@ def dynamic_stitch(indices, data, name=None):
                 None, None, f"dynamic_stitch: data of shape {value.shape} does not start with indices' {index.shape}."
             )
         inner = value.shape.as_list()[index.shape.rank :]
-        rows.append(execute("Reshape", value, [-1, *inner]))
+        if None in inner:
+            inner = execute("Shape", value)[index.shape.rank :]
+            rows.append(execute("Reshape", value, execute("ConcatV2", [[-1], inner], axis=0)))
+        else:
+            rows.append(execute("Reshape", value, [-1, *inner]))
     rows = execute("ConcatV2", rows, axis=0) if len(rows) > 1 else rows[0]
     assert_non_negative(places, "dynamic_stitch: indices must not be negative.")
     count = execute("Maximum", execute("Max", places), -1) + 1  # of no indices: none

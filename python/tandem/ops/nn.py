@@ -210,17 +210,30 @@ def _list(value):
 def dropout(x, rate, noise_shape=None, seed=None, name=None):
     """Sets elements to zero at random and scales the others up."""
     x = _for_dropout(x, rate)
+    if _later(rate):
+        shape = execute("Shape", x) if noise_shape is None else noise_shape
+        return _dropped(x, rate, random.uniform(shape, dtype=x.dtype, seed=seed))
     return x if rate == 0 else _f.dropout(x, float(rate), noise_shape, -1 if seed is None else int(seed))
 
 
 def stateless_dropout(x, rate, seed, rng_alg="auto_select", noise_shape=None, name=None):
     """Dropout that depends on the seed alone."""
     x = _for_dropout(x, rate)
-    if rate == 0 or _core.executing_eagerly():
+    if not _later(rate) and (rate == 0 or _core.executing_eagerly()):
         return x if rate == 0 else _f.stateless_dropout(x, seed, float(rate), noise_shape)
     shape = execute("Shape", x) if noise_shape is None else noise_shape
-    kept = random.stateless_uniform(shape, seed, dtype=x.dtype) >= rate
-    return execute("SelectV2", kept, x * (1 / (1 - rate)), execute("ZerosLike", x))
+    return _dropped(x, rate, random.stateless_uniform(shape, seed, dtype=x.dtype))
+
+
+def _later(rate):
+    """Whether only a run of the function knows the rate."""
+    return isinstance(rate, (_core.Tensor, _core.VariableBase)) and not _core.executing_eagerly()
+
+
+def _dropped(x, rate, uniform):
+    """The elements whose number is at least the rate, scaled up."""
+    rate = execute("Cast", rate, dtype=x.dtype)
+    return execute("SelectV2", uniform >= rate, x * (1 / (1 - rate)), execute("ZerosLike", x))
 
 
 def _for_dropout(x, rate):
@@ -229,7 +242,7 @@ def _for_dropout(x, rate):
         raise ValueError(
             f"`x.dtype` must be a floating point tensor as `x` will be scaled. Received: x_dtype={x.dtype!r}"
         )
-    if not 0 <= rate < 1:
+    if not _later(rate) and not 0 <= rate < 1:
         raise ValueError(f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}")
     return x
 

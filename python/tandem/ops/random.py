@@ -51,6 +51,9 @@ def uniform(shape, minval=0, maxval=None, dtype=float32, seed=None, name=None):
             bounds = (convert_to_tensor(v, dtype) for v in (minval, maxval))
             return execute("StatelessRandomUniformIntV2", sizes, key, counter, *bounds)
         return _stretched(execute("StatelessRandomUniformV2", sizes, key, counter, dtype=dtype), minval, maxval)
+    if dtype.is_integer and _is_traced(minval, maxval):
+        bounds = (convert_to_tensor(v, dtype) for v in (minval, maxval))
+        return execute("StatelessRandomUniformIntV2", *_drawn_when_run(shape, seed), *bounds)
     if dtype.is_integer or (_is_number(minval) and _is_number(maxval)):
         return _f.uniform(shape, float(minval), float(maxval), dtype, _seed(seed))
     minval, maxval = (convert_to_tensor(v, dtype) for v in (minval, maxval))
@@ -85,12 +88,37 @@ def gamma(shape, alpha, beta=None, dtype=float32, seed=None, name=None):
     """Samples of the gamma distribution for each alpha."""
     dtype = as_dtype(dtype)
     beta = None if beta is None else convert_to_tensor(beta, dtype)
-    return _f.gamma(shape, convert_to_tensor(alpha, dtype), beta, _seed(seed))
+    alpha = convert_to_tensor(alpha, dtype)
+    if not _is_traced(shape):
+        return _f.gamma(shape, alpha, beta, _seed(seed))
+    if beta is not None:
+        alpha = alpha + execute("ZerosLike", beta)
+    sizes = _sizes(shape)
+    count = execute("Prod", execute("Cast", sizes, dtype=int64)) * execute("Size", alpha, out_type=int64)
+    drawn = execute("StatelessRandomGammaV3", sizes, *_f.draw_traced(_seed(seed), count * _BLOCKS_PER_NUMBER), alpha)
+    return drawn if beta is None else execute("Maximum", drawn / beta, convert_to_tensor(dtype.as_numpy_dtype(2.3e-308), dtype))
 
 
 def categorical(logits, num_samples, dtype=None, seed=None, name=None):
     """Class indices drawn from rows of unnormalised log-probabilities."""
-    return _f.categorical(logits, int(num_samples), int64 if dtype is None else as_dtype(dtype), _seed(seed))
+    dtype = int64 if dtype is None else as_dtype(dtype)
+    if _is_traced(num_samples):
+        logits = convert_to_tensor(logits)
+        sizes = _rows_and_samples(logits, num_samples)
+        return _by_distribution(logits, execute("StatelessRandomUniformV2", *_drawn_when_run(sizes, seed), dtype="float64"), dtype)
+    return _f.categorical(logits, int(num_samples), dtype, _seed(seed))
+
+
+def _rows_and_samples(logits, num_samples):
+    return execute("Pack", [execute("Shape", logits)[0], execute("Cast", num_samples, dtype="int32")], axis=0)
+
+
+def _by_distribution(logits, uniform, dtype):
+    """The classes in whose part of the distribution the numbers lie; of as many as only a run knows."""
+    logits = execute("Cast", logits, dtype="float64")
+    parts = execute("Cumsum", execute("Softmax", logits), axis=-1)
+    places = execute("Sum", execute("Cast", uniform[:, :, None] >= (parts / parts[:, -1:])[:, None, :], dtype=dtype), axis=-1)
+    return execute("Minimum", places, execute("Cast", execute("Shape", logits)[1] - 1, dtype=dtype))
 
 
 def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=float32, name=None, alg="auto_select"):
@@ -107,7 +135,7 @@ def stateless_uniform(shape, seed, minval=0, maxval=None, dtype=float32, name=No
                 "None or not None."
             )
     minval, maxval = _bounds(minval, maxval, dtype)
-    if _is_traced(shape, seed):
+    if _is_traced(shape, seed) or (dtype.is_integer and _is_traced(minval, maxval)):
         if dtype.is_integer:
             bounds = (convert_to_tensor(v, dtype) for v in (minval, maxval))
             return execute("StatelessRandomUniformIntV2", _sizes(shape), *_state(seed), *bounds)
@@ -198,6 +226,10 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=float32, name=None):
 
 def stateless_categorical(logits, num_samples, seed, dtype=int64, name=None):
     """Class indices that depend on the seed alone."""
+    if _is_traced(num_samples):
+        logits = convert_to_tensor(logits)
+        drawn = stateless_uniform(_rows_and_samples(logits, num_samples), seed, dtype="float64")
+        return _by_distribution(logits, drawn, as_dtype(dtype))
     if _is_traced(seed):
         return execute(
             "StatelessMultinomialV2", logits, *_state(seed), num_samples=int(num_samples), output_dtype=as_dtype(dtype)

@@ -155,7 +155,7 @@ class Generator(AutoTrackable):
 
     def make_seeds(self, count=1):
         """Seeds for stateless functions, as columns."""
-        keys = self.uniform_full_int([int(count)], dtype=int64)
+        keys = self.uniform_full_int([_count(count)], dtype=int64)
         return execute("Pack", [keys, execute("ZerosLike", keys)], axis=0)
 
     def split(self, count=1):
@@ -165,9 +165,17 @@ class Generator(AutoTrackable):
         return [Generator.from_key_counter(keys[i], zeros, self._alg) for i in range(int(count))]
 
 
+def _count(count):
+    """A number of seeds: a tensor where only a run knows it."""
+    known = _core.static_value(count) if isinstance(count, _core.Tensor) else count
+    return count if known is None else int(known)
+
+
 def _shape(shape):
     if isinstance(shape, _core.Tensor):
         return shape
+    if isinstance(shape, (list, tuple)) and any(isinstance(n, _core.Tensor) for n in shape):
+        return convert_sizes(shape, None, int32)
     sizes = _core.to_ints([shape] if isinstance(shape, int) else shape)
     return convert_sizes(sizes, None, int32) if sizes else convert_to_tensor([], int32)
 
@@ -200,7 +208,7 @@ def split(seed, num=2, alg="auto_select"):
     """Seeds made from one, as rows."""
     seed = convert_to_tensor(seed)
     dtype = seed.dtype if seed.dtype in (int32, int64) else int64
-    return _random.stateless_uniform([int(num), 2], seed, None, None, dtype=dtype)
+    return _random.stateless_uniform([_count(num), 2], seed, None, None, dtype=dtype)
 
 
 def fold_in(seed, data, alg="auto_select"):

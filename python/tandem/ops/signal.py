@@ -9,7 +9,7 @@ from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.ops.check import as_rows, axis_of, is_tensor, outer_sizes, require, size_of, with_rank, with_sizes
 from tandem.ops.math import matmul
-from tandem.ops.sizes import as_int32, made_on_host, of_pieces, places_of, whole
+from tandem.ops.sizes import as_int32, made_on_host, of_pieces, places_of, whole, whole_or_later
 
 
 def _lengths(x, fft_length, dims):
@@ -154,11 +154,26 @@ def ifftshift(x, axes=None, name=None):
 # ---- Windows
 
 
+def _places(count):
+    """0, 1, … as numbers that a window is computed from, for a count that is a tensor."""
+    return execute("Cast", execute("Range", 0, count, 1), dtype="float64")
+
+
+def _as_float(value):
+    return execute("Cast", value, dtype="float64")
+
+
 def _raised_cosine(length, periodic, dtype, a, b):
-    n = int(length)
+    n = whole_or_later(length, "window_length")
     dtype = as_dtype(dtype)
     if not dtype.is_floating:
         raise ValueError(f"dtype must be a floating point type. Found {dtype!r}")
+    if is_tensor(n):
+        even = execute("Equal", execute("FloorMod", n, 2), 0)
+        over = execute("Maximum", execute("SelectV2", even, n, n - 1) if periodic else n - 1, 1)
+        values = a - b * execute("Cos", _places(n) * (2 * np.pi) / _as_float(over))
+        one = execute("Equal", n, 1)
+        return execute("Cast", execute("SelectV2", one, convert_to_tensor(1.0, "float64"), values), dtype=dtype)
     if n == 1:
         return convert_to_tensor([1.0], dtype)
     # TensorFlow's windows of odd lengths are symmetric whatever is asked for.
@@ -181,13 +196,32 @@ def hamming_window(window_length, periodic=True, dtype=float32, name=None):
 @made_on_host
 def kaiser_window(window_length, beta=12.0, dtype=float32, name=None):
     """Kaiser's window."""
-    return convert_to_tensor(np.kaiser(int(window_length), float(beta)), as_dtype(dtype))
+    n = whole_or_later(window_length, "window_length")
+    if is_tensor(n) or is_tensor(beta):
+        return execute("Cast", _kaiser(as_int32(n), beta), dtype=as_dtype(dtype))
+    return convert_to_tensor(np.kaiser(n, float(beta)), as_dtype(dtype))
+
+
+def _kaiser(n, beta):
+    beta = _as_float(beta)
+    ratio = 2.0 * _places(n) / _as_float(execute("Maximum", n - 1, 1)) - 1.0
+    inner = execute("Sqrt", execute("Maximum", 1.0 - ratio * ratio, convert_to_tensor(0.0, "float64")))
+    values = execute("BesselI0", beta * inner) / execute("BesselI0", beta)
+    return execute("SelectV2", execute("Equal", n, 1), convert_to_tensor(1.0, "float64"), values)
 
 
 @made_on_host
 def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=float32, name=None):
     """The window made of sums of Kaiser's."""
-    half = int(window_length) // 2
+    length = whole_or_later(window_length, "window_length")
+    if is_tensor(length) or is_tensor(beta):
+        half = as_int32(length) // 2
+        kaiser = _kaiser(half + 1, beta)
+        sums = execute("Cumsum", kaiser, axis=0)
+        rising = execute("Sqrt", sums[:half] / sums[half])
+        both = execute("ConcatV2", [rising, execute("ReverseV2", rising, axis=[0])], axis=0)
+        return execute("Cast", both, dtype=as_dtype(dtype))
+    half = length // 2
     kaiser = np.kaiser(half + 1, float(beta))
     rising = np.sqrt(np.cumsum(kaiser[:half]) / np.sum(kaiser))
     return convert_to_tensor(np.concatenate([rising, rising[::-1]]), as_dtype(dtype))
@@ -196,7 +230,10 @@ def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=float32, name=N
 @made_on_host
 def vorbis_window(window_length, dtype=float32, name=None):
     """The power-complementary window of Vorbis."""
-    n = int(window_length)
+    n = whole_or_later(window_length, "window_length")
+    if is_tensor(n):
+        inner = execute("Sin", (_places(n) + 0.5) * np.pi / _as_float(execute("Maximum", n, 1)))
+        return execute("Cast", execute("Sin", inner * inner * (np.pi / 2)), dtype=as_dtype(dtype))
     inner = np.sin(np.pi / max(n, 1) * (np.arange(n) + 0.5))
     return convert_to_tensor(np.sin(np.pi / 2 * inner * inner), as_dtype(dtype))
 
@@ -212,12 +249,14 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
             raise ValueError(f"The rank of the signal must be known for axis {axis}.")
         rows = as_rows(signal, 1, [size_of(signal, -1)])
         pieces = frame(rows, frame_length, frame_step, pad_end, pad_value)
-        return with_sizes(pieces, outer_sizes(signal, 1), [size_of(pieces, 1), whole(frame_length, "frame_length")])
+        return with_sizes(pieces, outer_sizes(signal, 1), [size_of(pieces, 1), whole_or_later(frame_length, "frame_length")])
     axis = axis_of(axis, signal)
-    length, step, size = whole(frame_length, "frame_length"), whole(frame_step, "frame_step"), size_of(signal, axis)
-    if length < 0 or step < 1:
-        raise ValueError(f"frame_length must not be negative and frame_step be positive, got {length} and {step}.")
-    if is_tensor(size):
+    length, step = whole_or_later(frame_length, "frame_length"), whole_or_later(frame_step, "frame_step")
+    size = size_of(signal, axis)
+    sizes = "frame_length must not be negative and frame_step be positive, got"
+    require(is_tensor(length) or length >= 0, f"{sizes} {length} and {step}.")
+    require(step >= 1, f"{sizes} {length} and {step}.")
+    if is_tensor(size) or is_tensor(length) or is_tensor(step):
         return _frame_of_any(signal, size, length, step, pad_value if pad_end else None, axis)
     if pad_end:
         count = -(-size // step)
@@ -245,11 +284,10 @@ def _frame_of_any(signal, size, length, step, pad_value, axis):
 def overlap_and_add(signal, frame_step, name=None):
     """The sum of frames, each a step later than the one before."""
     signal = with_rank(signal, 2)
-    step = whole(frame_step, "frame_step")
-    if step < 1:
-        raise ValueError(f"frame_step must be positive, got {step}.")
+    step = whole_or_later(frame_step, "frame_step")
+    require(step >= 1, f"frame_step must be positive, got {step}.")
     frames, length = size_of(signal, -2), size_of(signal, -1)
-    known = not any(map(is_tensor, (frames, length)))
+    known = not any(map(is_tensor, (frames, length, step)))
     if not known:
         step = as_int32(step, "frame_step")
     total = step * (frames - 1) + length
@@ -261,14 +299,18 @@ def overlap_and_add(signal, frame_step, name=None):
 
 
 def _enclosing_power_of_two(value):
+    if is_tensor(value):
+        log = execute("Log", _as_float(execute("Maximum", value, 1))) / math.log(2.0)
+        # What is a power of two within the rounding of the logarithm is one.
+        return execute("Cast", execute("Pow", convert_to_tensor(2.0, "float64"), execute("Ceil", log - 1e-12)), dtype=int32)
     return 1 if value < 1 else 2 ** math.ceil(math.log2(value))
 
 
 def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None):
     """Fourier transforms of overlapping pieces of a signal."""
     signals = convert_to_tensor(signals, None, float32)
-    length = whole(frame_length, "frame_length")
-    size = _enclosing_power_of_two(length) if fft_length is None else whole(fft_length, "fft_length")
+    length = whole_or_later(frame_length, "frame_length")
+    size = _enclosing_power_of_two(length) if fft_length is None else whole_or_later(fft_length, "fft_length")
     pieces = frame(signals, length, frame_step, pad_end=pad_end)
     if window_fn is not None:
         pieces = pieces * window_fn(length, dtype=pieces.dtype)
@@ -278,10 +320,10 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
 def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None):
     """The signal from the Fourier transforms of its pieces."""
     stfts = convert_to_tensor(stfts)
-    length = whole(frame_length, "frame_length")
-    size = _enclosing_power_of_two(length) if fft_length is None else whole(fft_length, "fft_length")
+    length = whole_or_later(frame_length, "frame_length")
+    size = _enclosing_power_of_two(length) if fft_length is None else whole_or_later(fft_length, "fft_length")
     pieces = irfft(stfts, [size])[..., :length]
-    if size < length:
+    if is_tensor(size) or is_tensor(length) or size < length:
         pieces = _fit_last(pieces, length)
     if window_fn is not None:
         pieces = pieces * window_fn(length, dtype=pieces.dtype)
@@ -292,9 +334,10 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
     """The window that undoes another one when frames are added up."""
 
     def window(frame_length, dtype=float32):
-        length, step = whole(frame_length, "frame_length"), whole(frame_step, "frame_step")
-        if step < 1:
-            raise ValueError(f"frame_step must be positive, got {step}.")
+        length, step = whole_or_later(frame_length, "frame_length"), whole_or_later(frame_step, "frame_step")
+        require(step >= 1, f"frame_step must be positive, got {step}.")
+        if is_tensor(length) or is_tensor(step):
+            return _undoing(forward_window_fn(length, dtype=dtype), length, step)
         if max(length, step) > int32.max:
             raise ValueError(f"Can't convert an out-of-range integer to Tensor: frame_length {length}, frame_step {step}.")
         forward = forward_window_fn(length, dtype=dtype).numpy()
@@ -304,6 +347,13 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
         return convert_to_tensor(forward / total, as_dtype(dtype))
 
     return window
+
+
+def _undoing(forward, length, step):
+    overlaps = -(-length // step)
+    squares = execute("Pad", execute("Square", forward), convert_sizes([[0, overlaps * step - length]]))
+    total = execute("Sum", execute("Reshape", squares, convert_sizes([overlaps, step])), axis=0)
+    return forward / execute("Tile", total, convert_sizes([overlaps]))[:length]
 
 
 # ---- Cosine transforms
@@ -321,9 +371,8 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # noqa: A002
         raise NotImplementedError(f"axis must be -1. Got: {axis}")
     _check_norm(norm)
     x = with_rank(convert_to_tensor(input, None, float32), 1)
-    n = None if n is None else whole(n, "n")
-    if n is not None and n < 1:
-        raise ValueError(f"n should be a positive integer or None, got {n}.")
+    n = None if n is None else whole_or_later(n, "n")
+    require(n is None or n >= 1, f"n should be a positive integer or None, got {n}.")
     if n is not None:
         x = _fit_last(x, n)
     size = size_of(x, -1)
@@ -383,7 +432,7 @@ def _fit_last(x, n):
     """Cut or filled with zeros to a length."""
     x = x[..., :n]
     there = size_of(x, -1)
-    if not is_tensor(there) and x.shape.rank is not None:
+    if not is_tensor(there) and not is_tensor(n) and x.shape.rank is not None:
         return execute("Pad", x, [[0, 0]] * (x.shape.rank - 1) + [[0, n - there]]) if n > there else x
     flat = execute("Pad", as_rows(x, 1, [there]), convert_sizes([[0, 0], [0, n - there]]))
     return with_sizes(flat, outer_sizes(x, 1), [n])
@@ -441,12 +490,28 @@ def _mel_matrix(bins, spectrum, rate, low, high):
     return np.pad(np.maximum(0.0, np.minimum(rising, falling)), [[1, 0], [0, 0]])
 
 
+def _mel_matrix_later(bins, spectrum, rate, low, high):
+    """The same for a number of frequencies that only a run knows."""
+    log = lambda f: execute("Log", 1.0 + f / 700.0) * 1127.0  # noqa: E731
+    frequencies = _places(spectrum)[1:] * (rate / 2.0) / _as_float(execute("Maximum", spectrum - 1, 1))
+    centres = log(frequencies)[:, None]
+    edges = np.linspace(*(1127.0 * math.log(1.0 + f / 700.0) for f in (low, high)), bins + 2)
+    lower, middle, upper = (convert_to_tensor(e[None, :]) for e in (edges[:-2], edges[1:-1], edges[2:]))
+    rising, falling = (centres - lower) / (middle - lower), (upper - centres) / (upper - middle)
+    inside = execute("Maximum", execute("Minimum", rising, falling), convert_to_tensor(0.0, "float64"))
+    return execute("Pad", inside, [[1, 0], [0, 0]])
+
+
 @made_on_host
 def linear_to_mel_weight_matrix(
     num_mel_bins=20, num_spectrogram_bins=129, sample_rate=8000, lower_edge_hertz=125.0, upper_edge_hertz=3800.0,
     dtype=float32, name=None,
 ):  # fmt: skip
     """A matrix from linear frequencies to mel bands."""
+    bins = whole_or_later(num_spectrogram_bins, "num_spectrogram_bins")
+    if is_tensor(bins):
+        edges = map(float, (sample_rate, lower_edge_hertz, upper_edge_hertz))
+        return execute("Cast", _mel_matrix_later(int(num_mel_bins), bins, *edges), dtype=as_dtype(dtype))
     rate = float(sample_rate)
     if int(num_mel_bins) <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")

@@ -27,6 +27,14 @@ def whole(value, what):
     return number
 
 
+def whole_or_later(value, what):
+    """A Python integer, or a tensor of int32 where only a run of the function knows the number."""
+    if isinstance(value, (_core.Tensor, _core.VariableBase)):
+        known = _core.static_value(convert_to_tensor(value))
+        return as_int32(value, what) if known is None else whole(known, what)
+    return whole(value, what)
+
+
 def as_int32(value, what="size"):
     """A tensor of int32 for sizes, and for indices that the host reads. What does not fit is an error at once where it
     is known, else when the function runs."""
