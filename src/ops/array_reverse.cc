@@ -47,6 +47,12 @@ void infer_reverse_sequence(InferContext& c) {
       c.fail(fmt::format("Length of seq_lengths != input.dims({}), ({} vs. {})", batch,
                          lengths[0], in[batch]));
     }
+    if (lengths.is_known() && in[batch] == kUnknownDim) {
+      Shape out = in;
+      out.set(batch, lengths[0]);
+      c.add_output(c.dtype(0), out);
+      return;
+    }
   }
   c.add_output(c.dtype(0), in);
 }

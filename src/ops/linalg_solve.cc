@@ -239,11 +239,25 @@ Tensor lstsq(const Tensor& a, const Tensor& rhs, double l2_regularizer) {
   return matmul(a, cholesky_solve(chol, rhs), {.adjoint_a = true});
 }
 
+namespace {
+
+/// Rows or columns of the matrices, whichever are more; known when traced or when run.
+Tensor longer_side(const Tensor& a, DType dtype) {
+  const Shape& s = a.shape();
+  if (s.has_rank() && s.rank() >= 2 && s.dim(-1) >= 0 && s.dim(-2) >= 0) {
+    return scalar(static_cast<double>(std::max(s.dim(-1), s.dim(-2))), dtype);
+  }
+  const Tensor sides =
+      strided_slice(tandem::shape(a), Ints{-2}, Ints{2147483647}, Ints{1});
+  return cast(reduce_max(sides, {}), dtype);
+}
+
+}  // namespace
+
 Tensor pinv(const Tensor& a, std::optional<double> rcond) {
-  const auto [rows, columns_of_a] = known_sides("pinv", a);
-  const double limit = rcond.value_or(
-      10.0 * static_cast<double>(std::max(rows, columns_of_a)) * epsilon(a.dtype()));
   const Svd d = svd(a);
+  const Tensor limit = rcond ? scalar(*rcond, d.s.dtype())
+                             : longer_side(a, d.s.dtype()) * (10.0 * epsilon(a.dtype()));
   const Tensor cutoff = reduce_max(d.s, {.axis = {-1}, .keepdims = true}) * limit;
   const Tensor none = scalar(std::numeric_limits<double>::infinity(), d.s.dtype());
   const Tensor s = where(greater_than(d.s, cutoff), d.s, none);
@@ -252,12 +266,10 @@ Tensor pinv(const Tensor& a, std::optional<double> rcond) {
 }
 
 Tensor matrix_rank(const Tensor& a, std::optional<double> tol) {
-  const auto [rows, columns_of_a] = known_sides("matrix_rank", a);
   const Tensor s = svdvals(a);
-  const double relative =
-      static_cast<double>(std::max(rows, columns_of_a)) * epsilon(a.dtype());
   const Tensor limit = tol ? scalar(*tol, s.dtype())
-                           : reduce_max(s, {.axis = {-1}, .keepdims = true}) * relative;
+                           : reduce_max(s, {.axis = {-1}, .keepdims = true}) *
+                                 (longer_side(a, s.dtype()) * epsilon(a.dtype()));
   return reduce_sum(cast(greater_than(s, limit), DType::kInt32), {.axis = {-1}});
 }
 

@@ -3,9 +3,9 @@
 // every op result. Objects belong to the interpreter; functions need its lock.
 #pragma once
 
-#include <Python.h>
-
 #include <string>
+
+#include <Python.h>
 
 #include "tandem/tensor.h"
 

@@ -342,7 +342,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
             raise ValueError(f"default_value of shape {fill.shape} must have a lower rank than the values of {inner.shape}")
         dense = execute("TensorScatterUpdate", execute("BroadcastTo", fill, size),
                         execute("Pack", [ids, places], axis=1), inner)  # fmt: skip
-        return dense if shape is None else _fit(dense, as_shape(shape).as_list(), fill)
+        return dense if shape is None else _fit(dense, _sizes_of(shape), fill)
 
     def merge_dims(self, outer_axis, inner_axis):
         """The dimensions from one axis to another as one."""
@@ -465,6 +465,13 @@ def _merge_dense(tensor, outer, inner):
     return execute("Reshape", tensor, execute("ConcatV2", [shape[:outer], [-1], shape[inner + 1 :]], axis=0))
 
 
+def _sizes_of(shape):
+    """The sizes of a shape, tensors where it is one."""
+    if isinstance(shape, _core.Tensor) and _core.static_value(shape) is None:
+        return [shape[i] for i in range(shape.shape[0])]
+    return as_shape(shape).as_list()
+
+
 def _fit(dense, shape, fill):
     """Cut and padded to a shape, as far as that is known."""
     shape = shape + [None] * (dense.shape.rank - len(shape))
@@ -473,7 +480,7 @@ def _fit(dense, shape, fill):
     wanted = execute("Pack", [sizes[i] if s is None else convert_to_tensor(s, sizes.dtype) for i, s in enumerate(shape)], axis=0)
     missing = wanted - sizes
     padded = execute("PadV2", cut, execute("Pack", [execute("ZerosLike", missing), missing], axis=1), fill)
-    padded.set_shape(shape)
+    padded.set_shape([None if isinstance(s, _core.Tensor) else s for s in shape])
     return padded
 
 

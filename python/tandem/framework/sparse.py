@@ -290,6 +290,11 @@ def transpose(sp_input, perm=None, name=None):
     """Permutes dimensions; reverses them when perm is None."""
     rank = sp_input.shape.rank
     sparse_checks.in_bounds(sp_input)
+    if isinstance(perm, _core.Tensor) and _core.static_value(perm) is None:
+        moved = [execute("GatherV2", sp_input.indices, perm, axis=1), execute("GatherV2", sp_input.dense_shape, perm)]
+        moved[0].set_shape([None, rank])
+        moved[1].set_shape([rank])
+        return _reordered(SparseTensor(moved[0], sp_input.values, moved[1]))
     perm = list(reversed(range(rank))) if perm is None else list(perm)
     if rank is not None and len(perm) != rank:
         raise ValueError(f"perm {perm} must name each of the {rank} dimensions once")
@@ -332,6 +337,8 @@ def reshape(sp_input, shape, name=None):
 def expand_dims(sp_input, axis=None, name=None):
     """One more dimension of size one."""
     rank = sp_input.shape.rank
+    if isinstance(axis, _core.Tensor) and _core.static_value(axis) is None:
+        return _expanded_later(sp_input, axis)
     axis = -1 if axis is None else int(axis)
     if rank is not None and not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis {axis} is out of range [{-rank - 1}, {rank}] for a sparse tensor of rank {rank}")
@@ -343,12 +350,26 @@ def expand_dims(sp_input, axis=None, name=None):
     return SparseTensor(indices, sp_input.values, shape)
 
 
+def _expanded_later(sp_input, axis):
+    """The same before an axis that only a run of the function knows."""
+    axis, rank = execute("Cast", axis, dtype="int32"), sp_input.shape.rank
+    axis = execute("FloorMod", axis, rank + 1)
+    indices, shape = sp_input.indices, sp_input.dense_shape
+    column = execute("ZerosLike", indices[:, :1])
+    indices = execute("ConcatV2", [indices[:, :axis], column, indices[:, axis:]], axis=1)
+    shape = execute("ConcatV2", [shape[:axis], convert_to_tensor([1], "int64"), shape[axis:]], axis=0)
+    indices.set_shape([None, rank + 1])
+    shape.set_shape([rank + 1])
+    return SparseTensor(indices, sp_input.values, shape)
+
+
 def reset_shape(sp_input, new_shape=None):
     """Another shape that holds the same elements, by default the smallest."""
     if new_shape is None:
         needed = execute("Max", sp_input.indices, axis=[0]) + 1
         none = convert_to_tensor(0, "int64")
         return SparseTensor(sp_input.indices, sp_input.values, execute("Maximum", needed, none))
+    new_shape = execute("Cast", new_shape, dtype="int64") if isinstance(new_shape, _core.Tensor) else new_shape
     new_shape, old_shape = check.with_rank(convert_to_tensor(new_shape, "int64"), 1, 1), sp_input.dense_shape
     if not new_shape.shape.is_compatible_with(old_shape.shape):
         raise ValueError(f"new_shape {new_shape} does not fit a sparse tensor of rank {sp_input.shape.rank}")
@@ -379,7 +400,9 @@ def to_indicator(sp_input, vocab_size, name=None):
         raise TypeError(f"sp_input must be of type int32 or int64, got {sp_input.dtype}.")
     values = execute("Cast", sp_input.values, dtype="int64")
     indices = execute("ConcatV2", [sp_input.indices[:, :-1], values[:, None]], axis=1)
-    size = convert_to_tensor([int(vocab_size)], "int64")
+    later = isinstance(vocab_size, _core.Tensor) and vocab_size._symbolic
+    size = execute("Reshape", execute("Cast", vocab_size, dtype="int64"), [1]) if later else [int(vocab_size)]
+    size = convert_to_tensor(size, "int64")
     shape = execute("ConcatV2", [sp_input.dense_shape[:-1], size], axis=0)
     return to_dense(SparseTensor(indices, execute("OnesLike", values), shape), validate_indices=False) > 0
 

@@ -184,7 +184,10 @@ def rgb_to_grayscale(images, name=None):
 def grayscale_to_rgb(images, name=None):
     """Grey as equal parts of red, green and blue."""
     images = _at_least_1(images)
-    return execute("ConcatV2", [images] * 3, axis=-1)
+    result = execute("ConcatV2", [images] * 3, axis=-1)
+    if result.shape.rank is not None:
+        result.set_shape([*result.shape.as_list()[:-1], 3])
+    return result
 
 
 def _at_least_1(images):

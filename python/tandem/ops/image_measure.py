@@ -44,9 +44,13 @@ def sobel_edges(image):
     image = _image(image, (4,))
     channels = image.shape[-1]
     kernels = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]], np.float32)
-    filters = np.tile(np.transpose(kernels, (1, 2, 0))[:, :, None, :], [1, 1, channels, 1])
+    filters = np.transpose(kernels, (1, 2, 0))[:, :, None, :]
+    if channels is None:
+        filters = execute("Tile", convert_to_tensor(filters), convert_sizes([1, 1, execute("Shape", image)[3], 1]))
+    else:
+        filters = np.tile(filters, [1, 1, channels, 1])
     padded = execute("MirrorPad", image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
-    edges = depthwise_conv2d(padded, convert_to_tensor(filters, image.dtype), [1, 1, 1, 1], "VALID")
+    edges = depthwise_conv2d(padded, execute("Cast", filters, dtype=image.dtype), [1, 1, 1, 1], "VALID")
     return execute("Reshape", edges, execute("ConcatV2", [execute("Shape", image), [2]], axis=0))
 
 

@@ -12,7 +12,7 @@ def decode_raw(input_bytes, out_type, little_endian=True, fixed_length=None, nam
     """Numbers from the bytes of strings."""
     return execute(
         "DecodeRaw", convert_to_tensor(input_bytes, string), out_type=as_dtype(out_type), little_endian=little_endian,
-        fixed_length=fixed_length or 0,
+        fixed_length=0 if fixed_length is None else fixed_length,
     )  # fmt: skip
 
 

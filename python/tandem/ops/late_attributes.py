@@ -102,6 +102,8 @@ def _permuted(x, order):
 
 
 def _transpose(op, inputs, attributes):
+    if attributes.pop("conjugate", False) and inputs[0].dtype.is_complex:
+        inputs = [execute("Conj", inputs[0])]
     x, order = convert_to_tensor(inputs[0]), _int32(attributes["perm"])
     rank = x.shape.rank if x.shape.rank is not None else order.shape[0] if order.shape.rank else None
     if rank is None or set(attributes) - {"perm"}:
@@ -161,8 +163,10 @@ def _rolled(x, shift, axis):
 def _linspace(op, inputs, attributes):
     start, stop, axis = (*map(convert_to_tensor, inputs), attributes.get("axis", 0))
     rank, num = start.shape.rank, _scalar(attributes["num"])
-    if rank is None or num is None or isinstance(axis, _core.Tensor):
+    if rank is None or num is None:
         return NotImplemented
+    if isinstance(axis, _core.Tensor):
+        return _each_axis(_int32(axis), rank + 1, lambda i: execute(op, start, stop, num=attributes["num"], axis=i))
     check.Assert(num > 0, ["LinSpace: num must be positive, got", num])
     axis = axis + rank + 1 if axis < 0 else axis
     start, stop = (execute("ExpandDims", v, axis=axis) for v in (start, stop))
@@ -171,6 +175,15 @@ def _linspace(op, inputs, attributes):
     last = execute("Cast", execute("Maximum", num - 1, 1), dtype=start.dtype)
     values = start + (stop - start) / last * steps
     return execute("SelectV2", execute("LogicalAnd", execute("Equal", steps, last), num > 1), stop, values)
+
+
+def _decode_raw(op, inputs, attributes):
+    """Of a length that only a run knows: strings are filled with zeros and cut to it."""
+    length, texts = _scalar(attributes.pop("fixed_length")), convert_to_tensor(inputs[0])
+    zeros = execute("ReduceJoin", execute("Fill", execute("Reshape", length, [1]), convert_to_tensor(b"\0")))
+    long = execute("StringJoin", [texts, execute("BroadcastTo", zeros, execute("Shape", texts))])
+    cut = execute("Substr", long, execute("ZerosLike", length), length)
+    return execute(op, cut, **attributes)
 
 
 def _jpeg(op, inputs, attributes):
@@ -183,7 +196,8 @@ def _jpeg(op, inputs, attributes):
 
 _RULES = {
     **{op: _reduced for op in ("Sum", "Mean", "Max", "Min", "Prod", "All", "Any")},
-    **{op: _by_axis(0) for op in ("ArgMax", "ArgMin", "Cumsum", "Cumprod", "GatherV2", "ConcatV2")},
+    **{op: _by_axis(0) for op in ("ReduceJoin", "ArgMax", "ArgMin", "Cumsum", "Cumprod", "GatherV2", "ConcatV2")},
+    "DecodeRaw": _decode_raw,
     "EncodeJpeg": _jpeg,
     "ExpandDims": _by_axis(0, more=1),
     "LinSpace": _linspace,

@@ -3,6 +3,7 @@
 import math
 
 from tandem._core import convert_to_tensor, execute
+from tandem.ops import late_diagonals
 from tandem.ops import check
 from tandem.ops.control_flow import while_loop
 from tandem.ops.math import _band, matmul, matrix_transpose, norm
@@ -25,6 +26,9 @@ def normalize(tensor, ord="euclidean", axis=None, name=None):
 
 def set_diag(input, diagonal, name="set_diag", k=0, align="RIGHT_LEFT"):
     """Matrices with other diagonals."""
+    if late_diagonals.is_later(k):
+        input = convert_to_tensor(input)  # noqa: A001
+        return late_diagonals.set_diag(input, convert_to_tensor(diagonal, input.dtype), k)
     lower, upper = _band(k)
     return execute("MatrixSetDiagV3", input, diagonal, lower=lower, upper=upper, align=align)
 

@@ -10,6 +10,7 @@ from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute, op
 from tandem.framework.dtypes import int32, int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.indexed_slices import IndexedSlices
+from tandem.ops import late_diagonals
 from tandem.ops.check import axis_of, outer_sizes, size_of, with_rank, with_sizes
 
 _Cast, _MatMul, _Sum, _Sqrt = op("Cast"), op("MatMul"), op("Sum"), op("Sqrt")
@@ -274,6 +275,8 @@ def svd(tensor, full_matrices=False, compute_uv=True, name=None):
 def diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0, align="RIGHT_LEFT"):
     """Matrices with given bands of diagonals."""
     diagonal = convert_to_tensor(diagonal)
+    if late_diagonals.is_later(k) and (num_rows, num_cols) == (-1, -1):
+        return late_diagonals.diag(diagonal, k, _padding(padding_value, diagonal.dtype))
     lower, upper = _band(k)
     return execute(
         "MatrixDiagV3", diagonal, _padding(padding_value, diagonal.dtype), lower=lower, upper=upper,
@@ -286,6 +289,8 @@ def diag_part(input, name="diag_part", k=0, padding_value=0, align="RIGHT_LEFT")
     if hasattr(input, "_diag_part"):  # a linear operator
         return input.diag_part()
     input = convert_to_tensor(input)
+    if late_diagonals.is_later(k):
+        return late_diagonals.diag_part(input, k)
     lower, upper = _band(k)
     return execute(
         "MatrixDiagPartV3", input, _padding(padding_value, input.dtype), lower=lower, upper=upper, align=align

@@ -3,6 +3,7 @@
 import collections
 import math
 
+from tandem import _core
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
 from tandem.framework.graph import session_graph
 from tandem.framework.dtypes import float32, int32
@@ -178,7 +179,11 @@ def dynamic_stitch(indices, data, name=None):
     count = execute("Maximum", execute("Max", places), -1) + 1  # of no indices: none
     shape = execute("ConcatV2", [execute("Reshape", count, [1]), execute("Shape", rows)[1:]], axis=0)
     base = execute("Fill", shape, convert_to_tensor("" if rows.dtype.name == "string" else 0, rows.dtype))
-    return execute("TensorScatterUpdate", base, places[:, None], rows)
+    result = execute("TensorScatterUpdate", base, places[:, None], rows)
+    known = _core.static_value(places)
+    if result._symbolic and known is not None and result.shape.rank is not None:
+        result.set_shape([int(known.max(initial=-1)) + 1, *result.shape.as_list()[1:]])
+    return result
 
 
 def parallel_stack(values, name="parallel_stack"):

@@ -230,10 +230,3 @@ def dilation2d(input, filters, strides, padding, data_format, dilations, name=No
 def erosion2d(value, filters, strides, padding, data_format, dilations, name=None):
     """Grey-scale erosion: the smallest difference to the filter."""
     return _morph(value, filters, strides, padding, dilations, -1)
-
-
-def space_to_batch(input, block_shape, paddings, name=None):
-    """Blocks of places moved into the batch."""
-    from tandem._support import flat_ints
-
-    return execute("SpaceToBatchND", input, block_shape=block_shape, paddings=flat_ints(paddings))

@@ -509,9 +509,9 @@ def linear_to_mel_weight_matrix(
 ):  # fmt: skip
     """A matrix from linear frequencies to mel bands."""
     bins = whole_or_later(num_spectrogram_bins, "num_spectrogram_bins")
-    if is_tensor(bins):
-        edges = map(float, (sample_rate, lower_edge_hertz, upper_edge_hertz))
-        return execute("Cast", _mel_matrix_later(int(num_mel_bins), bins, *edges), dtype=as_dtype(dtype))
+    if is_tensor(bins) or is_tensor(sample_rate):
+        edges = _as_float(sample_rate), float(lower_edge_hertz), float(upper_edge_hertz)
+        return execute("Cast", _mel_matrix_later(int(num_mel_bins), as_int32(bins), *edges), dtype=as_dtype(dtype))
     rate = float(sample_rate)
     if int(num_mel_bins) <= 0:
         raise ValueError(f"num_mel_bins must be positive. Got: {num_mel_bins}")

@@ -28,8 +28,11 @@ class TensorArray:
         # Shared by all arrays made from this one: what a loop's body writes is known after the loop.
         self._element = [as_shape(element_shape)]
         self._read = set()
+        self._rows = None  # how many elements there are for ever, where that is known
         if flow is None:
             size = as_int32(0 if size is None else size)
+            known = None if self._dynamic_size else _core.static_value(size)
+            self._rows = None if known is None or known < 0 else int(known)
             flow = execute("TensorListReserve", size, element_dtype=self._dtype, known_shape=self._element[0])
         self._flow = flow
 
@@ -128,7 +131,10 @@ class TensorArray:
         return execute("TensorListGetItem", self._flow, as_int32(index, "index"), None, **self._attributes())
 
     def stack(self, name=None):
-        return execute("TensorListStack", self._flow, None, **self._attributes())
+        stacked = execute("TensorListStack", self._flow, None, **self._attributes())
+        if self._rows is not None and stacked.shape.rank is not None and not self._dynamic_size:
+            stacked.set_shape([self._rows, *stacked.shape.as_list()[1:]])
+        return stacked
 
     def gather(self, indices, name=None):
         return execute("TensorListGather", self._flow, as_int32(indices, "indices"), None, **self._attributes())
@@ -141,7 +147,9 @@ class TensorArray:
         if value.shape.rank == 0:
             raise ValueError("TensorArray.unstack: a scalar has no rows.")
         self._merge(_rows(value.shape))
-        return self._with(execute("TensorListFromTensor", value))
+        other = self._with(execute("TensorListFromTensor", value))
+        other._rows = value.shape[0] if value.shape.rank is not None else None
+        return other
 
     def scatter(self, indices, value, name=None):
         value = self._value(value if isinstance(value, _core.Tensor) else convert_to_tensor(value, self._dtype))
