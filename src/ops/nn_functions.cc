@@ -59,7 +59,9 @@ Tensor l2_normalize(const Tensor& x, const Ints& axis, double epsilon) {
   return x * rsqrt(maximum(reduce_sum(square(x), kept), scalar(epsilon, x.dtype())));
 }
 
-Tensor local_response_normalization(const Tensor& x, LrnAttrs attrs) {
+Tensor local_response_normalization(const Tensor& input, LrnAttrs attrs) {
+  const Tensor x =
+      input.shape().has_rank() ? input : ensure_shape(input, Shape({-1, -1, -1, -1}));
   if (x.shape().has_rank() && x.rank() != 4) {
     throw InvalidArgumentError(
         fmt::format("LRN: in must be 4-dimensional: {}", x.shape().debug_str()));

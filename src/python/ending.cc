@@ -1,18 +1,18 @@
-// The linker gives every call of the module to a function below that can run Python code
-// or takes the interpreter lock (--wrap, in CMakeLists.txt): nanobind's calls too.
+// Python's own way to end a thread is replaced (thread_exit.h), for every extension.
 #include "python/ending.h"
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
-#include <cxxabi.h>
+#include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include "data/worker_thread.h"
 #include "device/end_loops.h"
 #include "device/runtime.h"
+#include "python/thread_exit.h"
 
 namespace tandem::python {
 
@@ -35,6 +35,13 @@ std::atomic<int> g_status{0};
   for (;;) pause();
 }
 
+// What Python calls where it would end a thread.
+void leave(void* result) {
+  if (!g_ending.load()) pthread_exit(result);
+  g_threads_left.store(true);
+  stand_still();
+}
+
 // The thread that takes Python down has no use for standing still: it destroys what is
 // left, such as the training loop that the traceback of a kept exception holds.
 bool takes_python_down() {
@@ -49,6 +56,24 @@ void end_now(int status, void*) {
   if (!g_threads_left.load() && !data::Worker::left_behind()) return;
   std::fflush(nullptr);
   _exit(status);
+}
+
+// h5py's objects take its one lock when they are destroyed. A thread that stands still
+// within h5py would keep it for ever, so nobody is within when Python goes.
+void take_lock_of_h5py() {
+  try {
+    const nb::dict modules = nb::module_::import_("sys").attr("modules");
+    if (!modules.contains("h5py._objects")) return;
+    const nb::object lock = modules["h5py._objects"].attr("phil");
+    constexpr int kMostWaits = 5000;  // of a millisecond: a file system may not answer
+    for (int i = 0; i < kMostWaits; ++i) {
+      if (nb::cast<bool>(lock.attr("acquire")(false))) return;
+      const nb::gil_scoped_release unlocked;
+      usleep(1000);
+    }
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("the end of the interpreter");
+  }
 }
 
 // The last of Python's exit functions: threads that are not daemons have been joined.
@@ -66,6 +91,7 @@ void prepare() {
        t = PyThreadState_Next(t)) {
     if (t != own) g_threads_left.store(true);
   }
+  if (g_threads_left.load()) take_lock_of_h5py();
   on_exit(end_now, nullptr);
 }
 
@@ -76,6 +102,7 @@ bool is_ending() { return g_ending.load(); }
 void end_without_statics() { g_threads_left.store(true); }
 
 void bind_ending(nb::module_& m) {
+  m.attr("_threads_stand_still") = replace_thread_exit(leave);
   m.def("_prepare_ending", prepare);
   nb::module_::import_("atexit").attr("register")(m.attr("_prepare_ending"));
 }
@@ -83,99 +110,16 @@ void bind_ending(nb::module_& m) {
 }  // namespace tandem::python
 
 // NOLINTBEGIN: the linker makes the names
-#define TANDEM_STANDS_STILL(Result, name, parameters, arguments) \
-  Result __real_##name parameters;                               \
-  Result __wrap_##name parameters {                              \
-    try {                                                        \
-      return __real_##name arguments;                            \
-    } catch (abi::__forced_unwind&) {                            \
-      tandem::python::stand_still();                             \
-    }                                                            \
-  }
-
 extern "C" {
 
+// Of a thread of the runtime's own, which Python never knew, when Python has gone.
 PyGILState_STATE __real_PyGILState_Ensure();
 PyGILState_STATE __wrap_PyGILState_Ensure() {
   if (!Py_IsInitialized() && !tandem::python::takes_python_down()) {
     tandem::python::stand_still();
   }
-  try {
-    return __real_PyGILState_Ensure();
-  } catch (abi::__forced_unwind&) {
-    tandem::python::stand_still();
-  }
+  return __real_PyGILState_Ensure();
 }
 
-TANDEM_STANDS_STILL(void, PyEval_RestoreThread, (PyThreadState * s), (s))
-TANDEM_STANDS_STILL(void, _Py_Dealloc, (PyObject * o), (o))
-TANDEM_STANDS_STILL(int, PyDict_Contains, (PyObject * o, PyObject* k), (o, k))
-TANDEM_STANDS_STILL(int, PyDict_DelItem, (PyObject * o, PyObject* k), (o, k))
-TANDEM_STANDS_STILL(PyObject*, PyDict_GetItemWithError, (PyObject * o, PyObject* k),
-                    (o, k))
-TANDEM_STANDS_STILL(int, PyDict_SetItem, (PyObject * o, PyObject* k, PyObject* v),
-                    (o, k, v))
-TANDEM_STANDS_STILL(int, PyErr_CheckSignals, (), ())
-TANDEM_STANDS_STILL(void, PyErr_NormalizeException,
-                    (PyObject * *t, PyObject** v, PyObject** b), (t, v, b))
-TANDEM_STANDS_STILL(void, PyErr_Print, (), ())
-TANDEM_STANDS_STILL(void, PyErr_SetObject, (PyObject * t, PyObject* v), (t, v))
-TANDEM_STANDS_STILL(void, PyErr_WriteUnraisable, (PyObject * o), (o))
-TANDEM_STANDS_STILL(double, PyFloat_AsDouble, (PyObject * o), (o))
-TANDEM_STANDS_STILL(long, PyLong_AsLong, (PyObject * o), (o))
-TANDEM_STANDS_STILL(long long, PyLong_AsLongLong, (PyObject * o), (o))
-TANDEM_STANDS_STILL(int, PyObject_GetBuffer, (PyObject * o, Py_buffer* b, int f),
-                    (o, b, f))
-TANDEM_STANDS_STILL(int, PyObject_HasAttr, (PyObject * o, PyObject* n), (o, n))
-TANDEM_STANDS_STILL(int, PyObject_HasAttrString, (PyObject * o, const char* n), (o, n))
-TANDEM_STANDS_STILL(Py_ssize_t, PyObject_LengthHint, (PyObject * o, Py_ssize_t d), (o, d))
-TANDEM_STANDS_STILL(int, PySequence_Contains, (PyObject * o, PyObject* v), (o, v))
-TANDEM_STANDS_STILL(PyObject*, PySequence_GetItem, (PyObject * o, Py_ssize_t i), (o, i))
-TANDEM_STANDS_STILL(Py_ssize_t, PySequence_Size, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PyEval_EvalCode, (PyObject * c, PyObject* g, PyObject* l),
-                    (c, g, l))
-TANDEM_STANDS_STILL(PyObject*, PyImport_ImportModule, (const char* n), (n))
-TANDEM_STANDS_STILL(PyObject*, PyImport_ImportModuleLevelObject,
-                    (PyObject * n, PyObject* g, PyObject* l, PyObject* f, int v),
-                    (n, g, l, f, v))
-TANDEM_STANDS_STILL(PyObject*, PyIter_Next, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PyNumber_Float, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PyNumber_Index, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PyNumber_Long, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PyObject_CallObject, (PyObject * o, PyObject* a), (o, a))
-TANDEM_STANDS_STILL(PyObject*, PyObject_CallOneArg, (PyObject * o, PyObject* a), (o, a))
-TANDEM_STANDS_STILL(int, PyObject_DelItem, (PyObject * o, PyObject* k), (o, k))
-TANDEM_STANDS_STILL(PyObject*, PyObject_GetAttr, (PyObject * o, PyObject* n), (o, n))
-TANDEM_STANDS_STILL(PyObject*, PyObject_GetAttrString, (PyObject * o, const char* n),
-                    (o, n))
-TANDEM_STANDS_STILL(PyObject*, PyObject_GetItem, (PyObject * o, PyObject* k), (o, k))
-TANDEM_STANDS_STILL(PyObject*, PyObject_GetIter, (PyObject * o), (o))
-TANDEM_STANDS_STILL(int, PyObject_IsInstance, (PyObject * o, PyObject* c), (o, c))
-TANDEM_STANDS_STILL(int, PyObject_IsTrue, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PyObject_Repr, (PyObject * o), (o))
-TANDEM_STANDS_STILL(int, PyObject_RichCompareBool, (PyObject * a, PyObject* b, int op),
-                    (a, b, op))
-TANDEM_STANDS_STILL(int, PyObject_SetAttr, (PyObject * o, PyObject* n, PyObject* v),
-                    (o, n, v))
-TANDEM_STANDS_STILL(int, PyObject_SetAttrString,
-                    (PyObject * o, const char* n, PyObject* v), (o, n, v))
-TANDEM_STANDS_STILL(int, PyObject_SetItem, (PyObject * o, PyObject* k, PyObject* v),
-                    (o, k, v))
-TANDEM_STANDS_STILL(PyObject*, PyObject_Str, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PyObject_Vectorcall,
-                    (PyObject * o, PyObject* const* a, size_t n, PyObject* k),
-                    (o, a, n, k))
-TANDEM_STANDS_STILL(PyObject*, PyObject_VectorcallMethod,
-                    (PyObject * o, PyObject* const* a, size_t n, PyObject* k),
-                    (o, a, n, k))
-TANDEM_STANDS_STILL(PyObject*, PySequence_Fast, (PyObject * o, const char* m), (o, m))
-TANDEM_STANDS_STILL(PyObject*, PySequence_List, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PySequence_Tuple, (PyObject * o), (o))
-TANDEM_STANDS_STILL(PyObject*, PyVectorcall_Call,
-                    (PyObject * o, PyObject* a, PyObject* k), (o, a, k))
-TANDEM_STANDS_STILL(int, _PyObject_LookupAttr, (PyObject * o, PyObject* n, PyObject** r),
-                    (o, n, r))
-
 }  // extern "C"
-#undef TANDEM_STANDS_STILL
 // NOLINTEND

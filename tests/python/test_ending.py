@@ -85,6 +85,58 @@ def test_daemon_threads_compute(run_python, gpus):
         assert (status, out) == (3, "end\n"), err[-3000:]
 
 
+MODELS = """
+    import os, random, signal, sys, threading, time
+    import h5py
+    import numpy as np
+    from tandem import keras
+
+    def work(ready, folder):
+        x, y = np.ones([32, 3], "float32"), np.ones([32, 1], "float32")
+        while True:
+            model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(4, activation="relu"), keras.layers.Dense(1)])
+            model.compile("adam", "mse")
+            ready.set()
+            model.fit(x, y, batch_size=8, verbose=0)
+            model.save_weights(f"{folder}/{threading.get_ident()}.weights.h5")
+
+    def ends(folder):
+        ready = threading.Event()
+        for _ in range(2):
+            threading.Thread(target=work, args=(ready, folder), daemon=True).start()
+        ready.wait()
+        time.sleep(random.uniform(0, 0.5))
+        sys.exit(3)
+
+    def status_of(child):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.02)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return "no end"
+
+    found = []
+    for _ in range(ROUNDS):
+        child = os.fork()
+        if not child:
+            ends(FOLDER)
+        found.append(status_of(child))
+    print(found)
+"""
+
+
+def test_daemon_threads_build_and_save_models(run_python, tmp_path):
+    """In other extensions too (optree's C++, h5py with its lock) a thread stands still, and the end needs nothing of it."""
+    rounds = 8 if ROUNDS == 1 else 100
+    code = MODELS.replace("ROUNDS", str(rounds)).replace("FOLDER", repr(str(tmp_path)))
+    status, out, err = run_python(code)
+    assert (status, out) == (0, f"{[3] * rounds}\n"), err[-3000:]
+
+
 def test_what_is_destroyed_while_the_interpreter_ends(run_python):
     """Rubbish that the last collection finds: an error of fit, whose frames hold the loop and its arrays."""
     status, out, err = run_python(

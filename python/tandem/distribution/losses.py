@@ -7,6 +7,8 @@ from tandem.distribution.strategy import get_strategy, has_strategy, in_cross_re
 def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
     """The sum of the examples' losses over the size of the global batch."""
     loss = _core.convert_to_tensor(per_example_loss)
+    if loss.dtype.is_bool or loss.dtype.name == "string":
+        raise TypeError(f"`per_example_loss` must be numbers, got a tensor of {loss.dtype!r}.")
     if not loss.dtype.is_floating:
         loss = _core.execute("Cast", loss, dtype="float32")
     if loss.shape.rank == 0:
@@ -20,7 +22,7 @@ def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size
         loss = loss * _core.convert_to_tensor(sample_weight, loss.dtype)
     if global_batch_size is None:
         global_batch_size = _core.execute("Shape", loss)[0] * get_strategy().num_replicas_in_sync
-    total = _core.execute("Sum", loss, axis=list(range(loss.shape.rank)))
+    total = _core.execute("Sum", loss)
     return total / _core.execute("Cast", _core.convert_to_tensor(global_batch_size), dtype=loss.dtype)
 
 

@@ -446,11 +446,9 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
         return item(self, key if isinstance(key, tuple) else (key,))
 
-    def __len__(self):
-        return int(self.nrows())
-
+    # No len(): NumPy would take a ragged tensor apart.
     def __iter__(self):
-        return (self[i] for i in range(len(self)))
+        return (self[i] for i in range(int(self.nrows())))
 
     def __repr__(self):
         if _core.static_value(self._row_splits) is None:

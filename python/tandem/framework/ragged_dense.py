@@ -20,9 +20,14 @@ def from_tensor(tensor, lengths, padding, ragged_rank, splits_dtype):
     result = _innermost(whole)
     if lengths is not None or padding is not None:
         result = _cut(result, tensor, lengths, padding, ragged_rank)
-    for splits, size in reversed(list(zip(whole.nested_row_splits[:-1], tensor.shape.as_list()[1:]))):
+    for splits, size in reversed(list(zip(whole.nested_row_splits[:-1], _sizes(tensor, 1, ragged_rank)))):
         result = RaggedTensor(result, splits, internal=True, uniform_row_length=size)
     return result
+
+
+def _sizes(tensor, first, last):
+    """What is known of the sizes of dimensions, or None for each."""
+    return [None] * (last - first) if tensor.shape.rank is None else tensor.shape.as_list()[first:last]
 
 
 def _nested(lengths):
@@ -39,7 +44,7 @@ def _innermost(rows):
 def _of_nested_lengths(tensor, lengths):
     count = execute("Sum", lengths[-1], keepdims=True)
     mask = RaggedTensor.from_nested_row_lengths(execute("Fill", count, True), lengths, validate=False)
-    sizes = tensor.shape.as_list()[: len(lengths) + 1]
+    sizes = _sizes(tensor, 0, len(lengths) + 1)
     places = execute("Where", mask.to_tensor(False, shape=sizes))
     return mask.with_flat_values(execute("GatherNd", tensor, places))
 
@@ -58,7 +63,9 @@ def _cut(rows, tensor, lengths, padding, ragged_rank):
         counts = execute("Minimum", counts, width)
     else:
         same = execute("Equal", rows.values, convert_to_tensor(padding, tensor.dtype))
-        if same.shape.rank > 1:
+        if same.shape.rank is None:
+            same = execute("All", execute("Reshape", same, execute("ConcatV2", [execute("Shape", same)[:1], [-1]], axis=0)), axis=[1])
+        elif same.shape.rank > 1:
             same = execute("All", same, axis=list(range(1, same.shape.rank)))
         ends = execute("Tile", places + 1, execute("Reshape", rows.nrows(int64), [1]))
         ends = execute("SelectV2", same, execute("ZerosLike", ends), ends)

@@ -53,7 +53,11 @@ def operand(x, like, dtype=None):
         return x.flat_values
     x = convert_to_tensor(x, like.dtype if dtype is None else dtype)
     rank = x.shape.rank
-    if rank is not None and rank > like.shape.rank:
+    if rank is None:
+        from tandem.ops.ranks import by_rank
+
+        return by_rank(lambda known: operand(known, like), x, 0, like.shape.rank)
+    if rank > like.shape.rank:
         raise ValueError(f"An operand of shape {x.shape} has more dimensions than a ragged tensor of shape {like.shape}.")
     return x if not rank else _broadcast(x, like)
 

@@ -30,7 +30,8 @@ def dense_to_ragged(tensor, ragged_rank, splits_dtype):
     lengths = [execute("Fill", execute("Prod", shape[: i + 1], keepdims=True), shape[i + 1]) for i in range(ragged_rank)]
     flat = execute("Reshape", tensor, execute("ConcatV2", [execute("Prod", shape[: ragged_rank + 1], keepdims=True),
                                                            shape[ragged_rank + 1 :]], axis=0))  # fmt: skip
-    flat.set_shape([None, *tensor.shape.as_list()[ragged_rank + 1 :]])
+    if tensor.shape.rank is not None:
+        flat.set_shape([None, *tensor.shape.as_list()[ragged_rank + 1 :]])
     for length in reversed(lengths):
         flat = RaggedTensor.from_row_lengths(flat, execute("Cast", length, dtype=splits_dtype), validate=False)
     return flat

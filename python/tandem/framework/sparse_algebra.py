@@ -94,7 +94,8 @@ def _segments(data, indices, segment_ids, num_segments, combine):
     ones = execute("OnesLike", execute("Cast", ids, dtype=total.dtype))
     many = execute("Maximum", execute("UnsortedSegmentSum", ones, ids, count), convert_to_tensor(1, total.dtype))
     many = execute("Sqrt", many) if combine == "sqrt_n" else many
-    return total / execute("Reshape", many, [-1] + [1] * (total.shape.rank - 1))
+    ones = execute("OnesLike", execute("Shape", total)[1:])
+    return total / execute("Reshape", many, execute("ConcatV2", [execute("Shape", many), ones], axis=0))
 
 
 def segment_sum(data, indices, segment_ids, num_segments=None, name=None, sparse_gradient=False):

@@ -175,7 +175,9 @@ def transpose(a, perm=None, conjugate=False, name="transpose"):
     a = _convert(a)
     if perm is None:
         if a.shape.rank is None:
-            raise ValueError("tf.transpose without `perm` needs a tensor of known rank.")
+            from tandem.ops.ranks import by_rank
+
+            return by_rank(lambda known: transpose(known, None, conjugate), a)
         perm = list(reversed(builtins.range(a.shape.rank)))
     return execute(_Transpose, a, perm=perm, conjugate=conjugate)
 
@@ -195,8 +197,8 @@ def stack(values, axis=0, name="stack"):
         if axis == 0:
             return _convert(values)  # an empty list is an empty tensor
         raise IndexError("tf.stack of no tensors has no shape to put an axis into. Give at least one.")
-    if axis == 0 and isinstance(values, _core.Tensor) and values._symbolic:
-        return values  # its rows, stacked; they cannot be taken apart yet
+    if axis == 0 and isinstance(values, _core.Tensor):
+        return values  # its rows, stacked
     if name is not None:
         _core.name_next(name)
     return execute(_Pack, values, axis=axis)

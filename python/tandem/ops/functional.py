@@ -130,9 +130,18 @@ def vectorized_map(fn, elems, fallback_to_while_loop=True, warn=True):
     if _rows_differ(elems):
         return map_fn(fn, elems)
     rows = _Rows(elems, "vectorized_map")
-    if rows.static_count == 0:
-        raise NotImplementedError("tf.vectorized_map over no rows is not available in Tandem: use tf.map_fn.")
+    if rows.static_count == 0 and _core.executing_eagerly():
+        return _of_no_rows(fn, rows._elems)
     return _stacked(rows, fn, _made_of_a_row(rows, fn))
+
+
+def _of_no_rows(fn, elems):
+    """What the function would give of a row: it is traced for a number of rows that is not known, and never run."""
+    from tandem.framework.function import function
+
+    opened = lambda leaf, path: TensorSpec([None, *leaf.shape[1:]], leaf.dtype)  # noqa: E731
+    specs = composites.rebuild(elems, opened)
+    return function(lambda given: vectorized_map(fn, given), input_signature=[specs], autograph=False)(elems)
 
 
 def _fold(fn, elems, initializer, reverse, what, keep):

@@ -42,15 +42,12 @@ def sobel_edges(image):
     from tandem.ops.nn import depthwise_conv2d
 
     image = _image(image, (4,))
-    channels = image.shape[-1]
+    channels = size_of(image, -1)
     kernels = np.array([[[-1, -2, -1], [0, 0, 0], [1, 2, 1]], [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]]], np.float32)
-    filters = np.transpose(kernels, (1, 2, 0))[:, :, None, :]
-    if channels is None:
-        filters = execute("Tile", convert_to_tensor(filters), convert_sizes([1, 1, execute("Shape", image)[3], 1]))
-    else:
-        filters = np.tile(filters, [1, 1, channels, 1])
+    kernels = convert_to_tensor(np.transpose(kernels, (1, 2, 0))[:, :, None, :], image.dtype)
+    filters = execute("Tile", kernels, convert_sizes([1, 1, channels, 1]))
     padded = execute("MirrorPad", image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
-    edges = depthwise_conv2d(padded, execute("Cast", filters, dtype=image.dtype), [1, 1, 1, 1], "VALID")
+    edges = depthwise_conv2d(padded, filters, [1, 1, 1, 1], "VALID")
     return execute("Reshape", edges, execute("ConcatV2", [execute("Shape", image), [2]], axis=0))
 
 

@@ -7,6 +7,7 @@ from tandem.ops import late_diagonals
 from tandem.ops import check
 from tandem.ops.control_flow import while_loop
 from tandem.ops.math import _band, matmul, matrix_transpose, norm
+from tandem.ops.ranks import by_rank
 
 
 def _identity_like(x):
@@ -114,7 +115,15 @@ def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
     lower = execute("MatrixSetDiagV3", lower, execute("OnesLike", both[..., 0]))
     upper = execute("MatrixBandPart", both, num_lower=0, num_upper=-1)
     product = matmul(lower, upper)
-    return execute("GatherV2", product, _inverse(perm), axis=both.shape.rank - 2, batch_dims=both.shape.rank - 2)
+    return _ordered(product, _inverse(perm))
+
+
+def _ordered(matrices, perm):
+    """The rows of each matrix in the order that is given for it."""
+    if matrices.shape.rank is None:
+        return by_rank(lambda known: _ordered(known, perm), matrices, 2)
+    batch = matrices.shape.rank - 2
+    return execute("GatherV2", matrices, perm, axis=batch, batch_dims=batch)
 
 
 def _inverse(perm):
@@ -129,8 +138,7 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
     if not both.shape[-1:].is_compatible_with(rhs.shape[-2:-1]):
         raise ValueError(f"{same}, got shapes {both.shape} and {rhs.shape}.")
     check.assert_equal(execute("Shape", both)[-1], execute("Shape", rhs)[-2], message=f"{same}.")
-    batch = both.shape.rank - 2
-    ordered = execute("GatherV2", rhs, perm, axis=batch, batch_dims=batch)
+    ordered = _ordered(rhs, perm)
     lower = execute("MatrixSetDiagV3", both, execute("OnesLike", both[..., 0]))
     half = execute("MatrixTriangularSolve", lower, ordered, lower=True)
     return execute("MatrixTriangularSolve", both, half, lower=False)
@@ -198,11 +206,13 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     """Eigenvalues of symmetric matrices with three diagonals, all or those in a range."""
     alpha, beta = convert_to_tensor(alpha), convert_to_tensor(beta)
     matrix = execute("MatrixDiagV3", alpha)
-    if alpha.shape[-1] > 1:
+    size = alpha.shape[-1] if alpha.shape.rank is not None else None
+    if size is None or size > 1:
         matrix = matrix + execute("MatrixDiagV3", beta, lower=-1, upper=-1)
         other = execute("Conj", beta) if beta.dtype.is_complex else beta
         matrix = matrix + execute("MatrixDiagV3", other, lower=1, upper=1)
     values, vectors = execute("SelfAdjointEigV2", matrix)
+    values = execute("Real", values) if values.dtype.is_complex else values
     if select == "i":
         first, last = select_range
         if first > last:

@@ -11,7 +11,7 @@ from tandem.framework.dtypes import int32, int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.indexed_slices import IndexedSlices
 from tandem.ops import late_diagonals
-from tandem.ops.check import axis_of, outer_sizes, size_of, with_rank, with_sizes
+from tandem.ops.check import assert_equal, assert_less_equal, axis_of, outer_sizes, size_of, with_rank, with_sizes
 
 _Cast, _MatMul, _Sum, _Sqrt = op("Cast"), op("MatMul"), op("Sum"), op("Sqrt")
 _Moments, _Maximum = op("Moments"), op("Maximum")
@@ -111,7 +111,9 @@ def tensordot(a, b, axes, name=None):
         if axes < 0:
             raise ValueError(f"`axes` must be at least 0. Received: {axes}.")
         rank = a.shape.rank
-        if rank is not None and axes > rank:
+        if rank is None or b.shape.rank is None:
+            return _tensordot_of_any(a, b, int(axes))
+        if axes > rank:
             raise ValueError(f"`axes` must not be larger than the number of dimensions of tensor {a}. Received: {axes}.")
         return _core.functions.tensordot(a, b, list(range(rank - axes, rank)), list(range(axes)))
     if isinstance(axes, _core.Tensor) and axes._symbolic and _core.static_value(axes) is None:
@@ -141,6 +143,20 @@ def _tensordot_later(a, b, axes):
         sides.append((execute("Reshape", moved, convert_sizes([inner, outer] if first else [outer, inner])), sizes))
     (left, rows), (right, columns) = sides
     return execute("Reshape", execute("MatMul", left, right), execute("ConcatV2", [rows, columns], axis=0))
+
+
+def _tensordot_of_any(a, b, axes):
+    """Over the last axes of one and the first ones of the other, of ranks that are known when the function runs."""
+    sizes = [execute("Shape", x) for x in (a, b)]
+    count = [execute("Size", s) for s in sizes]
+    for n in count:
+        assert_less_equal(convert_to_tensor(axes, n.dtype), n, "`axes` must not be larger than the number of dimensions.")
+    cut = count[0] - axes
+    outer, inner, last = sizes[0][:cut], sizes[0][cut:], sizes[1][axes:]
+    assert_equal(inner, sizes[1][:axes], "Sizes of the axes that are summed over must be the same.")
+    both = [[execute("Prod", s, axis=[0]) for s in pair] for pair in ((outer, inner), (inner, last))]
+    product = execute(_MatMul, *(execute("Reshape", x, convert_sizes(s)) for x, s in zip((a, b), both)))
+    return execute("Reshape", product, execute("ConcatV2", [outer, last], axis=0))
 
 
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
@@ -383,6 +399,8 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     arr = convert_to_tensor(arr)
     if not arr.dtype.is_integer:
         arr = execute(_Cast, arr, dtype=int32)
+    elif arr.dtype.size < 4:
+        raise InvalidArgumentError(None, None, f"tf.math.bincount takes int32 and int64, got {arr.dtype!r}. Cast it.")
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     if axis != -1:
@@ -394,7 +412,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     if minlength is not None:
         size = execute(_Maximum, size, _length(minlength))
     if maxlength is not None:
-        size = execute("Minimum", size, _length(maxlength))
+        size = execute("Minimum", size, execute(_Maximum, _length(maxlength), 0))
     if size._symbolic or int(size) > arr.dtype.max:
         arr = execute(_Cast, arr, dtype=int64)
     return execute("DenseBincount", arr, execute(_Cast, size, dtype=arr.dtype), weights, binary_output=binary_output)

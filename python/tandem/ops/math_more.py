@@ -74,25 +74,28 @@ def polyval(coeffs, x, name=None):
     return value
 
 
-def _counts(segment_ids, num_segments, dtype, rank):
+def _counts(segment_ids, num_segments, sums):
+    """How many elements each segment has, to divide sums by."""
+    dtype = sums.dtype
     ones = execute("Cast", execute("OnesLike", convert_to_tensor(segment_ids)), dtype=dtype)
     counts = execute("UnsortedSegmentSum", ones, segment_ids, num_segments)
     counts = execute("Maximum", counts, convert_to_tensor(1, dtype))
-    return execute("Reshape", counts, [-1] + [1] * rank)
+    inner = execute("OnesLike", execute("Shape", sums)[1:])
+    return execute("Reshape", counts, execute("ConcatV2", [execute("Shape", counts), inner], axis=0))
 
 
 def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
     """Means of the elements of each segment."""
     data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     sums = execute("UnsortedSegmentSum", data, ids, num_segments)
-    return sums / _counts(ids, num_segments, data.dtype, data.shape.rank - ids.shape.rank)
+    return sums / _counts(ids, num_segments, sums)
 
 
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
     """Sums of each segment over the root of its size."""
     data, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
     sums = execute("UnsortedSegmentSum", data, ids, num_segments)
-    return sums / execute("Sqrt", _counts(ids, num_segments, data.dtype, data.shape.rank - ids.shape.rank))
+    return sums / execute("Sqrt", _counts(ids, num_segments, sums))
 
 
 def _approx(operand, k, axis, sign):
@@ -210,6 +213,7 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
     base = [[0, 0]] * blocks.shape[0] if base_paddings is None else base_paddings
     base = execute("Reshape", as_int32(base, "base_paddings"), [-1, 2])
     if given._symbolic or blocks._symbolic or base._symbolic:
+        given = given[: blocks.shape[0]] if given.shape.rank != 1 or given.shape[0] != blocks.shape[0] else given
         before, after = base[:, 0], base[:, 1]
         extra = -(given + before + after) % blocks
         both = [before, after + extra], [execute("ZerosLike", extra), extra]

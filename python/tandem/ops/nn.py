@@ -285,6 +285,11 @@ def embedding_lookup(params, ids, max_norm=None, name=None):
     from tandem.ops.math import clip_by_norm
 
     ids = convert_to_tensor(ids)
+    if ids.shape.rank is None or rows.shape.rank is None:
+        # A row for each id: the norm is of what is in it.
+        sizes = execute("Shape", rows)
+        flat = execute("Reshape", rows, execute("ConcatV2", [[execute("Size", ids)], [-1]], axis=0))
+        return execute("Reshape", clip_by_norm(flat, max_norm, axes=[1]), sizes)
     return clip_by_norm(rows, max_norm, axes=list(range(ids.shape.rank, rows.shape.rank)))
 
 
@@ -315,7 +320,11 @@ def softmax_cross_entropy_with_logits(labels, logits, axis=-1, name=None):
     if labels.dtype is not logits.dtype:
         labels = execute("Cast", labels, dtype=logits.dtype)
     rank = logits.shape.rank
-    if axis not in (-1, rank - 1):
+    if rank is None and axis != -1:
+        from tandem.ops.ranks import by_rank, least_rank
+
+        return by_rank(lambda known: softmax_cross_entropy_with_logits(labels, known, axis), logits, least_rank([axis]))
+    if axis != -1 and axis != rank - 1:
         axis = axis_of(axis, logits)
         order = [i for i in range(rank) if i != axis] + [axis]
         labels, logits = (execute("Transpose", x, perm=order) for x in (labels, logits))

@@ -8,6 +8,7 @@ from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import int32, int64
 from tandem.ops.check import axis_of, size_of, with_rank
 from tandem.ops.math import lowest
+from tandem.ops.ranks import by_rank, least_rank
 from tandem.ops.nn import batch_normalization, conv2d, conv2d_transpose
 from tandem.ops.sizes import as_int32
 
@@ -133,6 +134,8 @@ def max_pool_with_argmax(
 def isotonic_regression(inputs, decreasing=True, axis=-1):
     """The nearest monotone sequence in the sense of squares, and the segment of each element."""
     x = convert_to_tensor(inputs)
+    if x.shape.rank is None:
+        return by_rank(lambda known: isotonic_regression(known, decreasing, axis), x, 1 if axis == -1 else least_rank([axis]))
     kind = x.dtype
     if not kind.is_floating:
         kind = as_dtype("float64" if kind.size > 2 else "float32")

@@ -18,6 +18,8 @@ from tandem.framework.dtypes import (  # noqa: F401  (public names)
 from tandem.framework.errors import ResourceExhaustedError
 from tandem.ops import array as _array, math as _math
 from tandem.ops.check import axis_of, size_of
+from tandem.ops.ranks import by_rank, least_rank
+from tandem.framework.types import CompositeTensor
 from tandem.ops.sizes import made_on_host
 
 newaxis, pi, e, inf = None, _np.pi, _np.e, _np.inf
@@ -77,6 +79,8 @@ def asarray(a, dtype=None):
     """The tensor of a value."""
     if isinstance(a, VariableBase):
         a = a.read_value()
+    elif isinstance(a, CompositeTensor):
+        raise TypeError(f"An array is wanted, not a {type(a).__name__}. Make a dense tensor of it first.")
     if not isinstance(a, ndarray):
         if isinstance(a, (list, tuple)) and builtins.any(isinstance(v, ndarray) for v in a):
             a = stack(list(map(asarray, a)))
@@ -199,6 +203,8 @@ def where(condition, x=None, y=None):
 def nonzero(a):
     """Coordinates of elements that are not zero, one vector for each dimension."""
     places = execute("Where", asarray(a, bool_))
+    if places.shape[1] is None:
+        raise ValueError("The rank of `a` is unknown, so we can't decide how many arrays to return.")
     return [places[:, i] for i in range(places.shape[1])]
 
 
@@ -324,6 +330,8 @@ def transpose(a, axes=None):
 def swapaxes(a, axis1, axis2):
     """Two dimensions changed about."""
     a = asarray(a)
+    if a.shape.rank is None:
+        return by_rank(lambda known: swapaxes(known, axis1, axis2), a, least_rank([axis1, axis2]))
     axis1, axis2 = axis_of(axis1, a), axis_of(axis2, a)
     order = list(range(a.shape.rank))
     order[axis1], order[axis2] = order[axis2], order[axis1]
@@ -334,6 +342,9 @@ def moveaxis(a, source, destination):
     """Dimensions at other places."""
     a = asarray(a)
     rank = a.shape.rank
+    if rank is None:
+        return by_rank(lambda known: moveaxis(known, source, destination), a,
+                       max(least_rank(source), least_rank(destination)))  # fmt: skip
     source = [axis_of(s, a) for s in _np.reshape(source, -1).tolist()]
     destination = [axis_of(d, a) for d in _np.reshape(destination, -1).tolist()]
     rest = [i for i in range(rank) if i not in source]
@@ -383,17 +394,34 @@ def vstack(tup):
 
 def atleast_1d(a):
     a = asarray(a)
+    if a.shape.rank is None:
+        return by_rank(atleast_1d, a)
     return execute("Reshape", a, [1]) if a.shape.rank == 0 else a
 
 
 def atleast_2d(a):
+    a = asarray(a)
+    if a.shape.rank is None:
+        return by_rank(atleast_2d, a)
     a = atleast_1d(a)
     return execute("ExpandDims", a, axis=0) if a.shape.rank == 1 else a
 
 
 def split(ary, indices_or_sections, axis=0):
-    """Parts of an array."""
-    return _array.split(asarray(ary), indices_or_sections, axis)
+    """Parts of an array: so many, or between places."""
+    ary, places = asarray(ary), indices_or_sections
+    if _np.ndim(places) == 0:
+        return _array.split(ary, places, axis)
+    if isinstance(places, ndarray) and places._symbolic:
+        raise TypeError("np.split: using a `tf.Tensor` of places is not allowed in a traced function: give numbers.")
+    axis = axis_of(axis, ary)
+    size = ary.shape[axis]
+    parts = []
+    for start, end in zip([0, *places], [*places, size]):
+        if isinstance(start, ndarray) and not start.dtype.is_integer:
+            raise TypeError("np.split: places must be integers.")
+        parts.append(ary[(slice(None),) * axis + (slice(start, end),)])
+    return parts
 
 
 def tile(a, reps):
@@ -514,6 +542,10 @@ def argsort(a, axis=-1, kind="quicksort", order=None):
 def matmul(x1, x2):
     """Matrix products."""
     x1, x2 = _promoted(x1, x2)
+    if x1.shape.rank is None:
+        return by_rank(lambda known: matmul(known, x2), x1, 1)
+    if x2.shape.rank is None:
+        return by_rank(lambda known: matmul(x1, known), x2, 1)
     if x2.shape.rank == 1:
         return _math.matvec(x1, x2) if x1.shape.rank > 1 else execute("Sum", x1 * x2)
     if x1.shape.rank == 1:
@@ -524,6 +556,10 @@ def matmul(x1, x2):
 def dot(a, b):
     """Sums of products over the last axis of a and the last but one of b."""
     a, b = _promoted(a, b)
+    if a.shape.rank is None:
+        return by_rank(lambda known: dot(known, b), a)
+    if b.shape.rank is None:
+        return by_rank(lambda known: dot(a, known), b)
     if a.shape.rank == 0 or b.shape.rank == 0:
         return a * b
     return _math.tensordot(a, b, [[a.shape.rank - 1], [builtins.max(b.shape.rank - 2, 0)]])

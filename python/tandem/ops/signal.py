@@ -9,6 +9,7 @@ from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int32
 from tandem.ops.check import as_rows, axis_of, is_tensor, outer_sizes, require, size_of, with_rank, with_sizes
 from tandem.ops.math import matmul
+from tandem.ops.ranks import by_rank, least_rank
 from tandem.ops.sizes import as_int32, made_on_host, of_pieces, places_of, whole, whole_or_later
 
 
@@ -121,8 +122,6 @@ irfftnd = _many("irfftnd", "Real numbers from half of their Fourier transform,",
 
 def _axes(x, axes):
     if axes is None:
-        if x.shape.rank is None:
-            raise ValueError("The rank of the input must be known where no axes are given.")
         return list(range(x.shape.rank))
     return [axis_of(a, x) for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
 
@@ -130,6 +129,8 @@ def _axes(x, axes):
 def _shifted(x, axes, by):
     """Rolled along axes, each as far as `by` says of its size."""
     x = convert_to_tensor(x)
+    if x.shape.rank is None:
+        return by_rank(lambda known: _shifted(known, axes, by), x, least_rank(axes))
     axes = _axes(x, axes)
     shifts = [by(size_of(x, a)) for a in axes]
     if not any(map(is_tensor, shifts)):
@@ -255,7 +256,9 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     size = size_of(signal, axis)
     sizes = "frame_length must not be negative and frame_step be positive, got"
     require(is_tensor(length) or length >= 0, f"{sizes} {length} and {step}.")
-    require(step >= 1, f"{sizes} {length} and {step}.")
+    require(is_tensor(step) or step >= 1, f"{sizes} {length} and {step}.")
+    if not (is_tensor(length) or is_tensor(step)):
+        as_int32([length, step], "frame_length and frame_step")  # whether they fit
     if is_tensor(size) or is_tensor(length) or is_tensor(step):
         return _frame_of_any(signal, size, length, step, pad_value if pad_end else None, axis)
     if pad_end:

@@ -111,6 +111,8 @@ def _ragged(values, splits, x):
 def split(input, sep=None, maxsplit=-1, name=None):
     """The parts of strings between separators, white space when there is none."""
     x = convert_to_tensor(input, string)
+    if x.shape.rank is None:
+        x = execute("EnsureShape", x, shape=[None])  # what it can only be: its rank is that of the result
     flat = execute("Reshape", x, [-1])
     indices, values, shape = execute("StringSplitV2", flat, "" if sep is None else sep, maxsplit=maxsplit)
     if x.shape.rank == 0:

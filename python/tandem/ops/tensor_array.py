@@ -33,6 +33,8 @@ class TensorArray:
             size = as_int32(0 if size is None else size)
             known = None if self._dynamic_size else _core.static_value(size)
             self._rows = None if known is None or known < 0 else int(known)
+            if _core.executing_eagerly():
+                size = max(int(size), 0)  # a list in Python; a function's is refused when it is used
             flow = execute("TensorListReserve", size, element_dtype=self._dtype, known_shape=self._element[0])
         self._flow = flow
 

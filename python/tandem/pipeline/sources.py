@@ -52,6 +52,9 @@ class Sources:
         parts = nest.parts_of(element)
         if not parts:
             raise ValueError("Invalid `tensors`. `tensors` should not be empty.")
+        for part in parts:
+            if part.shape.rank == 0:
+                raise ValueError(f"Unbatching a tensor is only supported for rank >= 1, got {part}.")
         core = _data.slices(parts)
         structure = nest.structure_of(element).with_components(core.components)
         return make(core, structure, "_TensorSliceDataset")
