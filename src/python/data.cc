@@ -35,6 +35,10 @@ data::Size to_size(nb::handle value) {
   };
   if (has_dimensions(value.ptr())) refuse();
   if (is_tensor(value.ptr()) && tensor_of(value.ptr()).impl()->symbolic) {
+    if (!is_integer(tensor_of(value.ptr()).dtype())) {
+      raise(PyExc_TypeError,
+            "a count of a dataset must be integers, got " + repr_of(value.ptr()));
+    }
     return data::Size(tensor_of(value.ptr()));
   }
   int overflow = 0;

@@ -237,6 +237,8 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
         rows = self._row_splits.shape[0]
         rows = None if rows is None else rows - 1
         inner = self._values.shape
+        if inner.rank is None:
+            return TensorShape(None)
         return TensorShape([rows, self._uniform, *inner[1:].as_list()])
 
     def get_shape(self):

@@ -253,6 +253,9 @@ def slice(sp_input, start, size, name=None):
     return SparseTensor(kept.indices - start, kept.values, execute("Maximum", end - start, convert_to_tensor(0, "int64")))
 
 
+_MOST_PARTS = 1 << 16  # of a dimension whose size is not known: each is a tensor of the graph
+
+
 def split(sp_input=None, num_split=None, axis=None, name=None):
     """Parts of a sparse tensor along an axis; the first ones are longer by one where it cannot be divided."""
     if sp_input is None or num_split is None or axis is None:
@@ -265,6 +268,9 @@ def split(sp_input=None, num_split=None, axis=None, name=None):
         sparse_checks.refuse(f"tf.sparse.split: num_split must be at least 1, got {many}.")
     if not -rank <= axis < rank:
         sparse_checks.refuse(f"tf.sparse.split: axis should be in range [{-rank}, {rank}), got {axis}.")
+    known = sp_input.shape[axis]
+    if many > (_MOST_PARTS if known is None else known):
+        sparse_checks.refuse(f"tf.sparse.split: num_split {many} is larger than the dimension {known} or than what is taken apart.")
     check.assert_less_equal(convert_to_tensor(many, "int64"), shape[axis],
                             "tf.sparse.split: num_split must not be larger than the dimension.")  # fmt: skip
     unit = convert_to_tensor([int(i == axis % rank) for i in range(rank)], "int64")

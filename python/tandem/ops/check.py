@@ -322,10 +322,11 @@ def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
     sizes = {}
     for value, wanted in shapes.items() if isinstance(shapes, dict) else shapes:
         value = convert_to_tensor(value)
+        wanted = list(wanted) if isinstance(wanted, (list, tuple)) else _letters(wanted)
+        dict.fromkeys(wanted)  # symbols are names: what is none is refused, whatever the tensor
         if value.shape.rank is None:
             continue
         there = value.shape.as_list()
-        wanted = list(wanted) if isinstance(wanted, (list, tuple)) else _letters(wanted)
         for size, symbol in _aligned(there, wanted, value, message):
             if size is None or symbol is None or symbol == ".":
                 continue

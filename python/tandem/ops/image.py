@@ -320,6 +320,8 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
     top, left, rows, columns = _box(offset_height, offset_width, target_height, target_width)
     for target, offset, size, what in ((rows, top, height, "height"), (columns, left, width, "width")):
         require(target > 0, f"target_{what} must be > 0.")
+        if any(map(is_tensor, (target, offset, size))):  # numbers that int32 does not hold are too large, not cut off
+            target, offset, size = (execute("Cast", convert_to_tensor(v, None, int64), dtype=int64) for v in (target, offset, size))
         require(size - offset >= target, f"{what} must be >= target + offset.")
     if image.shape.rank is None or not any(map(is_tensor, (top, left, rows, columns))):
         return image[..., top : top + rows, left : left + columns, :]

@@ -47,6 +47,8 @@ def expm(input, name=None):
     a = convert_to_tensor(input)
     if a.shape.rank is not None and a.shape.rank < 2:
         raise ValueError(f"Argument `input` must have rank at least 2, got shape {a.shape}.")
+    if a.shape.rank is not None and not a.shape[-2:-1].is_compatible_with(a.shape[-1:]):
+        raise ValueError(f"Argument `input` must be square matrices, got shape {a.shape}.")
     if a.shape.rank is not None and 0 in a.shape.as_list()[-2:]:
         return execute("Identity", a)
     size = execute("Max", execute("Sum", execute("ComplexAbs" if a.dtype.is_complex else "Abs", a), axis=[-2]))
@@ -206,6 +208,11 @@ def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=No
     """Eigenvalues of symmetric matrices with three diagonals, all or those in a range."""
     alpha, beta = convert_to_tensor(alpha), convert_to_tensor(beta)
     matrix = execute("MatrixDiagV3", alpha)
+    if None not in (alpha.shape.rank, beta.shape.rank) and None not in (alpha.shape[-1], beta.shape[-1]):
+        check.require(beta.shape[-1] == max(alpha.shape[-1] - 1, 0), f"`beta` of shape {beta.shape} does not lie beside `alpha` of {alpha.shape}.")
+    else:
+        check.assert_equal(execute("Shape", beta)[-1], execute("Maximum", execute("Shape", alpha)[-1] - 1, 0),
+                           message="`beta` must have one element less than `alpha`.")  # fmt: skip
     size = alpha.shape[-1] if alpha.shape.rank is not None else None
     if size is None or size > 1:
         matrix = matrix + execute("MatrixDiagV3", beta, lower=-1, upper=-1)

@@ -319,6 +319,7 @@ def band_part(input, num_lower, num_upper, name=None):
         return execute("MatrixBandPart", input, num_lower=int(num_lower), num_upper=int(num_upper))
     # A width that is known only when the function runs: each element is compared with it.
     input = convert_to_tensor(input)
+    num_lower, num_upper = (check_scalar_integer(n) for n in map(convert_to_tensor, (num_lower, num_upper)))
     lower, upper = (execute("Cast", n, dtype="int64") for n in (num_lower, num_upper))
     shape = execute("Shape", input)
     rows = execute("ExpandDims", execute("Range", 0, shape[-2], 1), axis=1)
@@ -327,6 +328,13 @@ def band_part(input, num_lower, num_upper, name=None):
         "LogicalAnd", execute("LogicalOr", lower < 0, below <= lower), execute("LogicalOr", upper < 0, -below <= upper)
     )
     return execute("SelectV2", keep, input, execute("ZerosLike", input))
+
+
+def check_scalar_integer(tensor):
+    """The tensor, which is to be one integer."""
+    if not tensor.dtype.is_integer:
+        raise TypeError(f"An integer is wanted, got a tensor of {tensor.dtype!r}.")
+    return with_rank(tensor, 0, 0)
 
 
 def _padding(value, dtype):
@@ -399,7 +407,7 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     arr = convert_to_tensor(arr)
     if not arr.dtype.is_integer:
         arr = execute(_Cast, arr, dtype=int32)
-    elif arr.dtype.size < 4:
+    elif arr.dtype not in (int32, int64):
         raise InvalidArgumentError(None, None, f"tf.math.bincount takes int32 and int64, got {arr.dtype!r}. Cast it.")
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")

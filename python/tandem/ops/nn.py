@@ -4,7 +4,7 @@ from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import float32
 from tandem.ops import array, random
-from tandem.ops.check import axis_of, require_padding, with_rank
+from tandem.ops.check import assert_equal, axis_of, require_padding, with_rank
 
 _f = _core.functions
 _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
@@ -345,6 +345,8 @@ def sparse_softmax_cross_entropy_with_logits(labels, logits, name=None):
             f"Received: labels.shape={labels.shape} of rank {labels.shape.rank} and logits.shape={logits.shape} "
             f"of rank {logits.shape.rank}"
         )
+    if logits.shape.rank is None or labels.shape.rank is None:
+        assert_equal(execute("Rank", labels) + 1, execute("Rank", logits), "`labels` must have one dimension less than `logits`.")
     if logits.shape.rank == 2:
         return execute("SparseSoftmaxCrossEntropyWithLogits", logits, labels)[0]
     shape = execute("Shape", labels)

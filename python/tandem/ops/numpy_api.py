@@ -344,7 +344,7 @@ def moveaxis(a, source, destination):
     rank = a.shape.rank
     if rank is None:
         return by_rank(lambda known: moveaxis(known, source, destination), a,
-                       max(least_rank(source), least_rank(destination)))  # fmt: skip
+                       builtins.max(least_rank(source), least_rank(destination)))  # fmt: skip
     source = [axis_of(s, a) for s in _np.reshape(source, -1).tolist()]
     destination = [axis_of(d, a) for d in _np.reshape(destination, -1).tolist()]
     rest = [i for i in range(rank) if i not in source]
@@ -415,11 +415,12 @@ def split(ary, indices_or_sections, axis=0):
     if isinstance(places, ndarray) and places._symbolic:
         raise TypeError("np.split: using a `tf.Tensor` of places is not allowed in a traced function: give numbers.")
     axis = axis_of(axis, ary)
-    size = ary.shape[axis]
     parts = []
-    for start, end in zip([0, *places], [*places, size]):
-        if isinstance(start, ndarray) and not start.dtype.is_integer:
-            raise TypeError("np.split: places must be integers.")
+    for start, end in zip([0, *places], [*places, None]):
+        if not isinstance(start, (int, _np.integer)) and not getattr(getattr(start, "dtype", None), "is_integer", False):
+            raise TypeError(f"np.split: places must be integers, got {start!r}.")
+        if end is not None and end < start:
+            raise ValueError(f"np.split: the place {end} is smaller than the one before, {start}.")
         parts.append(ary[(slice(None),) * axis + (slice(start, end),)])
     return parts
 
@@ -439,8 +440,7 @@ def tile(a, reps):
 
 def _tile_by(a, reps):
     """Of sizes, or by numbers, that are not known yet. The shorter ones begin with ones."""
-    sizes, reps = execute("Shape", a), execute("Reshape", reps, [-1])
-    reps = execute("Cast", reps, dtype=int32) if reps.dtype is not int64 else reps
+    sizes, reps = execute("Shape", a, out_type=int64), execute("Cast", execute("Reshape", reps, [-1]), dtype=int64)
     more = execute("Size", reps) - execute("Size", sizes)
     ones = lambda count, dtype: execute("Fill", execute("Maximum", [count], 0), convert_to_tensor(1, dtype))  # noqa: E731
     a = execute("Reshape", a, execute("ConcatV2", [ones(more, sizes.dtype), sizes], axis=0))

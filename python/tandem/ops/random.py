@@ -5,6 +5,7 @@ import operator
 from tandem import _core
 from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import float32, int64
+from tandem.ops.check import with_rank
 
 _f = _core.functions
 
@@ -213,7 +214,9 @@ def stateless_gamma(shape, seed, alpha, beta=None, dtype=float32, name=None):
         alpha = execute("BroadcastTo", alpha, both)
     rank = alpha.shape.rank
     if _is_traced(shape, seed):
-        sizes = _sizes(shape)
+        sizes = with_rank(_sizes(shape), 1, 1)
+        if sizes.shape[0] is None:
+            raise ValueError(f"The number of dimensions of `shape` must be known while the function is traced, got {sizes}.")
         drawn = execute("StatelessRandomGammaV3", sizes[: sizes.shape[0] - rank], *_state(seed), alpha)
         return drawn if beta is None else drawn / beta
     wanted = _core.to_ints(shape)

@@ -4,6 +4,7 @@ import numpy as np
 
 from tandem._core import convert_to_tensor, execute
 from tandem.framework import composites
+from tandem.framework.errors import InvalidArgumentError
 from tandem.ops import check
 from tandem.ops.control_flow import switch_case
 
@@ -17,7 +18,8 @@ def least_rank(axes):
 
 def by_rank(function, tensor, least=0, most=MOST):
     """function(tensor). Where the rank is not known, each one from `least` to `most` is a branch, and the one that the
-    tensor has is taken when the function runs; others are refused then. All branches give one structure."""
+    tensor has is taken when the function runs; others, and those that the function refuses, are refused then. All branches
+    give one structure."""
     tensor = convert_to_tensor(tensor)
     if tensor.shape.rank is not None:
         return function(tensor)
@@ -25,13 +27,18 @@ def by_rank(function, tensor, least=0, most=MOST):
 
     def of_rank(rank):
         def branch():
-            made.append(function(execute("EnsureShape", tensor, shape=[None] * rank)))
+            try:
+                made.append(function(execute("EnsureShape", tensor, shape=[None] * rank)))
+            except (ValueError, InvalidArgumentError) as error:
+                if not made:
+                    raise
+                return refused(str(error))
             return made[-1]
 
         return branch
 
-    def refused():
-        check.Assert(convert_to_tensor(False), [f"The rank must be {least} to {most}, shape:", execute("Shape", tensor)])
+    def refused(why=f"The rank must be {least} to {most}."):
+        check.Assert(convert_to_tensor(False), [why, "shape:", execute("Shape", tensor)])
         return composites.rebuild(made[0], lambda leaf, path: _anything_like(leaf))
 
     rank = execute("Rank", tensor)

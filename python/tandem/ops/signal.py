@@ -60,11 +60,14 @@ def _scale_of(norm, count, inverse):
 
 def _resized(x, axis, length):
     """Cut or filled with zeros to a length."""
-    size = x.shape[axis]
-    if length < size:
-        return x[tuple(slice(None) for _ in range(axis)) + (slice(0, length),)]
-    paddings = [[0, length - size if a == axis else 0] for a in range(x.shape.rank)]
-    return execute("Pad", x, paddings) if length > size else x
+    size = size_of(x, axis)
+    later = is_tensor(size) or is_tensor(length)
+    if later or length < size:
+        x = x[tuple(slice(None) for _ in range(axis)) + (slice(0, length),)]
+    if not later and length <= size:
+        return x
+    paddings = [[0, length - size_of(x, axis) if a == axis else 0] for a in range(x.shape.rank)]
+    return execute("Pad", x, convert_sizes(paddings))
 
 
 def _along(op, x, axis, *length):
@@ -82,6 +85,9 @@ def _many(name, op, real, inverse):
         hint = float32 if real and not inverse else as_dtype("complex64")
         x = convert_to_tensor(input_tensor, None, hint)
         rank = x.shape.rank
+        if rank is None:
+            least = max(least_rank(axes), 1 if fft_length is None else len(np.asarray(fft_length)))
+            return by_rank(lambda known: transform(known, fft_length, axes, norm), x, least)
         if fft_length is not None and len(np.asarray(fft_length)) > rank:
             raise ValueError(f"fft_length {fft_length} names more axes than the {rank} of the input.")
         if axes is None:
@@ -91,11 +97,14 @@ def _many(name, op, real, inverse):
             raise ValueError("fft_length or axes must name at least one axis.")
         halves = real and inverse
         if fft_length is None:
-            lengths = [x.shape[a] for a in axes]
+            lengths = [size_of(x, a) for a in axes]
             if halves:
-                lengths[-1] = max(2 * (lengths[-1] - 1), 0)
+                last = 2 * (lengths[-1] - 1)
+                lengths[-1] = execute("Maximum", last, 0) if is_tensor(last) else max(last, 0)
         else:
-            lengths = [int(n) for n in np.asarray(fft_length)]
+            lengths = [whole(n, "fft_length") for n in np.asarray(fft_length)]
+            as_int32(lengths, "fft_length")  # whether they fit
+            require(min(lengths, default=0) >= 0, f"Sizes in fft_length must be >= 0, got {lengths}.")
         if len(axes) != len(lengths):
             raise ValueError(f"fft_length has {len(lengths)} elements for {len(axes)} axes.")
         for axis, length in list(zip(axes, lengths))[: -1 if halves else None]:
@@ -107,8 +116,11 @@ def _many(name, op, real, inverse):
             x = _along(plain, x, axis)
         if halves:
             x = _along("IRFFT", x, axes[-1], as_int32([lengths[-1]], "fft_length"))
-        scale = _scale_of(norm, float(np.prod(lengths)), inverse)
-        return x if scale is None else x * convert_to_tensor(scale, x.dtype)
+        count = 1.0
+        for n in lengths:
+            count = count * (execute("Cast", n, dtype="float64") if is_tensor(n) else float(n))
+        scale = _scale_of(norm, count, inverse)
+        return x if scale is None else x * execute("Cast", scale, dtype=x.dtype)
 
     transform.__doc__ = f"{op} over any axes."
     transform.__name__ = transform.__qualname__ = name
@@ -130,7 +142,7 @@ def _shifted(x, axes, by):
     """Rolled along axes, each as far as `by` says of its size."""
     x = convert_to_tensor(x)
     if x.shape.rank is None:
-        return by_rank(lambda known: _shifted(known, axes, by), x, least_rank(axes))
+        return by_rank(lambda known: _shifted(known, axes, by), x, max(1, least_rank(axes)))
     axes = _axes(x, axes)
     shifts = [by(size_of(x, a)) for a in axes]
     if not any(map(is_tensor, shifts)):
@@ -244,10 +256,10 @@ def vorbis_window(window_length, dtype=float32, name=None):
 
 def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
     """Overlapping pieces of a signal, in a new dimension."""
-    signal = with_rank(signal, 1)
+    signal, axis = with_rank(signal, 1), whole(axis, "axis")
     if signal.shape.rank is None:
         if axis != -1:
-            raise ValueError(f"The rank of the signal must be known for axis {axis}.")
+            return by_rank(lambda known: frame(known, frame_length, frame_step, pad_end, pad_value, axis), signal, least_rank([axis]))
         rows = as_rows(signal, 1, [size_of(signal, -1)])
         pieces = frame(rows, frame_length, frame_step, pad_end, pad_value)
         return with_sizes(pieces, outer_sizes(signal, 1), [size_of(pieces, 1), whole_or_later(frame_length, "frame_length")])
@@ -256,9 +268,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
     size = size_of(signal, axis)
     sizes = "frame_length must not be negative and frame_step be positive, got"
     require(is_tensor(length) or length >= 0, f"{sizes} {length} and {step}.")
-    require(is_tensor(step) or step >= 1, f"{sizes} {length} and {step}.")
-    if not (is_tensor(length) or is_tensor(step)):
-        as_int32([length, step], "frame_length and frame_step")  # whether they fit
+    require(step >= 1, f"{sizes} {length} and {step}.")
     if is_tensor(size) or is_tensor(length) or is_tensor(step):
         return _frame_of_any(signal, size, length, step, pad_value if pad_end else None, axis)
     if pad_end:
