@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-long test-repeat test-python test-keras test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean test-profile
+.PHONY: help setup build demo test test-long test-repeat test-python test-keras test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean test-profile wheel test-wheel
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -117,6 +117,12 @@ release: ## optimised build, installed under build/release/install
 	@$(MAKE) --no-print-directory build PRESET=release
 	@cmake --install build/release --prefix build/release/install > build/release/install.log
 	@echo "installed in build/release/install"
+
+wheel: ## wheels for Python 3.11 to 3.14 and the source distribution, into dist/ (ARGS="--python 3.12")
+	@python3 tools/wheel/build $(ARGS)
+
+test-wheel: ## the wheels of dist/, each in a root without compiler, libraries and network (ARGS="--python 3.12")
+	@python3 tests/wheel/run $(ARGS)
 
 clean: ## remove everything that was built (.venv stays)
 	@rm -rf build

@@ -125,9 +125,11 @@ endif()
 
 # tandem_internal: the view of code inside the project (src/ and the public headers).
 add_library(tandem_internal INTERFACE)
-target_include_directories(tandem_internal INTERFACE "${PROJECT_SOURCE_DIR}/src"
-                                                     "${PROJECT_SOURCE_DIR}/include")
-target_compile_definitions(tandem_internal INTERFACE TANDEM_VERSION="${PROJECT_VERSION}")
+target_include_directories(
+  tandem_internal INTERFACE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}/include"
+                            "${PROJECT_BINARY_DIR}/generated")
+# base/version.h: few files include it, so that a new version compiles only these again.
+configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in" "${PROJECT_BINARY_DIR}/generated/base/version.h")
 target_link_libraries(tandem_internal INTERFACE tandem_flags)
 
 # ---- folders and the library ---------------------------------------------------------------

@@ -3,6 +3,7 @@
 // cases; common/worker.h the protocol.
 #include <optional>
 
+#include "base/version.h"
 #include "common/worker.h"
 #include "op/emitter.h"
 #include "run/call_plan.h"

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "base/version.h"
 #include "common/worker.h"
 #include "gpu/loops.h"
 #include "gpu/models.h"

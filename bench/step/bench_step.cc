@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "base/version.h"
 #include "common/worker.h"
 #include "run/function_access.h"
 #include "tandem/function.h"

@@ -27,6 +27,8 @@ def main(arguments=None):
         from tandem import kernel
 
         return kernel.main(arguments[1:])
+    if arguments[:1] == ["doctor"]:
+        return doctor(arguments)
     if not arguments:
         sys.stderr.write(USAGE)
         return 2
@@ -46,6 +48,17 @@ def native(arguments):
                 return subprocess.run([path, *arguments], check=False).returncode
     sys.stderr.write(f"tandem: there is no native command beside the package ({package})\n")
     return 1
+
+
+def doctor(arguments):
+    """The native command, and what only Python knows."""
+    sys.stdout.flush()
+    status = native(arguments)
+    if not {"-h", "--help"} & set(arguments):
+        from tandem import requirers
+
+        requirers.report()
+    return status
 
 
 def run(arguments):

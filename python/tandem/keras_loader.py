@@ -11,13 +11,16 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import os
+import re
 import sys
 
 from tandem import _core
 from tandem._loading import alone, running_a_module
 from tandem.import_map import MappedImportlib, mapped_builtins, wants_keras_2
 
-VERSION = "3.15.1"
+# The minor versions that are tested; pyproject.toml asks for the same ones.
+MINORS = ("3.14", "3.15")
+RANGE = "keras>=3.14,<3.16"
 VERSION_2 = "2.21.0"
 
 # Modules of Keras that look up modules by name.
@@ -127,6 +130,23 @@ def _is_ours(module):
     return module.__dict__.get("__builtins__") is _BUILTINS
 
 
+def _check_version():
+    """Another minor version is refused before its modules are changed: what breaks in it would say less."""
+    spec = importlib.machinery.PathFinder.find_spec("keras")
+    if spec is None or spec.origin is None:
+        return
+    try:
+        with open(os.path.join(os.path.dirname(spec.origin), "src", "version.py")) as file:
+            found = re.search(r"^__version__ = [\"']((\d+\.\d+)[^\"']*)", file.read(), re.M)
+    except OSError:
+        found = None
+    if found is None or found[2] not in MINORS:
+        installed = f"{found[1]} is" if found else "one of an unknown version is"
+        raise ImportError(
+            f"tandem.keras runs Keras {' and '.join(MINORS)}, but {installed} installed; run: pip install '{RANGE}'"
+        )
+
+
 def load():
     """The package keras on Tandem, or tf_keras where the environment asks for Keras 2; loaded on first use."""
     with alone():
@@ -165,6 +185,7 @@ def _load():
             f"Keras is already loaded on the {backend} backend, and a process has only one Keras. Import it as "
             "`from tandem import keras`, or call tandem.install_as_tensorflow() before the first `import keras`."
         )
+    _check_version()
     install_finder()
     # Keras reads its backend's name while it is imported.
     previous = os.environ.get("KERAS_BACKEND")
@@ -173,19 +194,13 @@ def _load():
         keras = importlib.import_module("keras")
     except ModuleNotFoundError as error:
         if error.name == "keras":
-            raise ImportError(f"tandem.keras needs the package keras; run: pip install keras=={VERSION}") from error
+            raise ImportError(f"tandem.keras needs the package keras; run: pip install '{RANGE}'") from error
         raise
     finally:
         if previous is None:
             os.environ.pop("KERAS_BACKEND", None)
         else:
             os.environ["KERAS_BACKEND"] = previous
-    if keras.__version__ != VERSION:
-        _unload()
-        raise ImportError(
-            f"tandem.keras runs Keras {VERSION}, but {keras.__version__} is installed; run: pip "
-            f"install keras=={VERSION}"
-        )
     folder = os.path.dirname(keras.__file__)
     _core.add_library_folders([folder + os.sep, os.path.realpath(folder) + os.sep])
     return keras
@@ -207,11 +222,6 @@ def _find_old_names(module):
         raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
     module.__getattr__ = find
-
-
-def _unload():
-    for name in [n for n in sys.modules if n == "keras" or n.startswith("keras.")]:
-        del sys.modules[name]
 
 
 def __getattr__(name):

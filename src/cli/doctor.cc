@@ -11,6 +11,7 @@
 
 #include "base/core_set.h"
 #include "base/flags.h"
+#include "base/version.h"
 #include "cli/commands.h"
 #include "device/plugin.h"
 #include "device/runtime.h"

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/version.h"
 #include "cli/commands.h"
 #include "tandem/error.h"
 

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/trusted_files.h"
+#include "base/version.h"
 #include "device/measured_with.h"
 #include "tandem/precision.h"
 

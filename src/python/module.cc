@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/version.h"
 #include "graph/trace.h"
 #include "python/bind.h"
 #include "python/convert.h"
