@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib.metadata
 import os
 import pathlib
 import signal
@@ -46,6 +47,12 @@ def data_threads():
         with contextlib.suppress(OSError):  # it has ended meanwhile
             names.append((task / "comm").read_text())
     return [name for name in names if name.startswith("data-")]
+
+
+def not_in_keras_314(why):
+    """Skips a test of what Keras itself does from 3.15 on only."""
+    older = importlib.metadata.version("keras").startswith("3.14.")
+    return pytest.mark.skipif(older, reason=f"Keras 3.14 {why}")
 
 
 @functools.cache

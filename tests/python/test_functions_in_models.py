@@ -7,6 +7,7 @@ import types
 
 import numpy as np
 import pytest
+from conftest import not_in_keras_314
 import tandem as tf
 from tandem._generated.names import NAMES
 from tandem.keras_backend import functions_by_name
@@ -79,6 +80,7 @@ def _the_same(one, other):
     )
 
 
+@not_in_keras_314("takes no functions as regularizers")
 def test_losses_metrics_initializers_regularizers(tmp_path):
     model = keras.Sequential([
         keras.Input((2,)),
@@ -145,6 +147,7 @@ def test_results_of_all_activations(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+@not_in_keras_314("takes no functions as regularizers")
 def test_results_of_all_initializers_and_regularizers(tmp_path):
     initializers = _that_give(lambda made: made.shape == (2, 2), [2, 2], dtype="float32")
     assert tf.ones in initializers and tf.zeros in initializers
