@@ -1,9 +1,10 @@
 // The module tandem._core: starts no thread and opens no device when it is imported.
 #define TANDEM_NUMPY_OWNER
+#include <algorithm>
 #include <cstdlib>
 
 #include <signal.h>
-#include <unistd.h>
+#include <sys/auxv.h>
 
 #include "base/version.h"
 #include "graph/trace.h"
@@ -28,6 +29,9 @@ int load_numpy() {
   return 0;
 }
 
+// AT_MINSIGSTKSZ, which older C libraries do not name.
+constexpr unsigned long kAuxMinSigStackSize = 51;
+
 // oneDNN's AVX-512 matmul keeps data below the stack pointer, beyond what the ABI
 // protects from signal handlers: a Ctrl-C in the middle of one would corrupt memory.
 // Python's handlers run on the thread's alternate stack where it has one, so the thread
@@ -35,9 +39,10 @@ int load_numpy() {
 void give_signals_a_stack() {
   stack_t present{};
   if (sigaltstack(nullptr, &present) != 0 || !(present.ss_flags & SS_DISABLE)) return;
-  const long least = sysconf(_SC_MINSIGSTKSZ);
+  const auto least =
+      static_cast<size_t>(getauxval(kAuxMinSigStackSize));  // 0: an older kernel
   stack_t stack{};
-  stack.ss_size = static_cast<size_t>(least > 0 ? least : MINSIGSTKSZ) + (1u << 16);
+  stack.ss_size = std::max(least, size_t{2048}) + (1u << 16);
   stack.ss_sp = std::malloc(stack.ss_size);  // for the life of the thread
   if (stack.ss_sp && sigaltstack(&stack, nullptr) != 0) std::free(stack.ss_sp);
 }

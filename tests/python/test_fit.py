@@ -7,9 +7,9 @@ import pathlib
 
 import numpy as np
 import pytest
-from conftest import not_in_keras_314
 
 import tandem as tf
+from conftest import not_in_keras_314
 from fit_cases import CASES, compile_small, data, small_model
 
 ANSWERS = json.loads((pathlib.Path(__file__).parent / "data/fit.json").read_text())
