@@ -10,7 +10,7 @@ import tomllib
 
 import pytest
 import tandem
-from conftest import PACKAGE, ROOT
+from conftest import PACKAGE, ROOT, environment
 
 sys.path.insert(0, str(ROOT / "tools/wheel"))
 
@@ -33,7 +33,7 @@ def test_the_version_is_the_same_everywhere():
     assert tandem.__version__ == VERSION
     assert f"## {VERSION}" in (ROOT / "CHANGELOG.md").read_text()
     assert tandem.version.VERSION == "2.21.0"  # TensorFlow's
-    command = subprocess.check_output([PACKAGE.parent / "bin/tandem", "--version"], text=True)
+    command = subprocess.check_output([sys.executable, "-m", "tandem", "--version"], text=True, env=environment())
     assert command.split() == ["tandem", VERSION]
     wheels = re.findall(r"tandem_runtime-(\S+?)-cp", (ROOT / "README.md").read_text())
     assert wheels and set(wheels) == {VERSION}
