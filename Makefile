@@ -128,7 +128,7 @@ release: ## optimised build, installed under build/release/install
 	@cmake --install build/release --prefix build/release/install > build/release/install.log
 	@echo "installed in build/release/install"
 
-wheel: ## wheels for Python 3.11 to 3.14 and the source distribution, into dist/ (ARGS="--python 3.12")
+wheel: setup ## wheels for Python 3.11 to 3.14 and the source distribution, into dist/ (ARGS="--python 3.12")
 	@python3 tools/wheel/build $(ARGS)
 
 test-wheel: ## the wheels of dist/, each in a root without compiler, libraries and network (ARGS="--python 3.12")

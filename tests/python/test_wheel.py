@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 
 import pytest
@@ -104,7 +105,20 @@ def test_wheels_that_were_built(wheel):
     if not wheel.name.startswith(f"tandem_runtime-{VERSION}-"):
         pytest.skip("a wheel of another version")
     problems = contents.problems(wheel, ROOT)
+    # Sources may have files that are newer than the wheel; `make test-wheel` names those, too.
     assert [p for p in problems if not p.startswith("tandem/") or "asks for" in p] == []
+
+
+def test_a_source_distribution_that_was_built():
+    archive = ROOT / f"dist/tandem_runtime-{VERSION}.tar.gz"
+    if not archive.exists():
+        pytest.skip(f"{archive.name} was not made (make wheel)")
+    with tarfile.open(archive) as file:
+        names = {name.partition("/")[2] for name in file.getnames()}
+    assert {"CMakeLists.txt", "pyproject.toml", "LICENSE", "cmake/version.h.in", "python/tandem.pth"} <= names
+    assert {name for name in names if name.startswith(("build/", ".venv", "dist/"))} == set()
+    sources = {str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*") if path.is_file()}
+    assert sources - names == set()
 
 
 REQUIREMENTS = {
