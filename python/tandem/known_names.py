@@ -31,6 +31,8 @@ def find(full):
         return import_map.import_target("tensorflow.compat.v1.keras")
     if full in ("compat.v1.keras", "python.keras.api"):
         return _namespaces.find("", "keras")
+    if full == "compat.v1.test.mock":
+        return _written("python.platform.test", "mock")
     if full in _tables.spaces():
         return module(full)
     known = _tables.public().get(full)

@@ -248,8 +248,9 @@ def gives_operation(function):
 
 
 def inside_function():
-    """Whether the code that runs now is being traced."""
-    return _core.current_graph() is not None
+    """Whether the code that runs now is being traced for a function."""
+    graph = _core.current_graph()
+    return graph is not None and graph.building_function
 
 
 def control_dependencies(control_inputs):

@@ -72,7 +72,7 @@ class Comparisons:
         if a.dtype.kind in "fcV" and b.dtype.kind in "fcV":  # V: bfloat16
             same = np.logical_or(same, np.logical_and(np.isnan(a), np.isnan(b)))
         if not np.all(same):
-            where = np.where(np.logical_not(same))
+            where = np.where(np.atleast_1d(np.logical_not(same)))
             lines = [f"not equal where = {where}"]
             if a.ndim:
                 lines += [f"not equal lhs = {a[where]!r}", f"not equal rhs = {b[where]!r}"]
@@ -145,7 +145,7 @@ class Comparisons:
         rtol, atol = array_of(self, rtol), array_of(self, atol)
         if not np.allclose(a, b, rtol=rtol, atol=atol):
             far = np.logical_or(np.abs(a - b) > atol + rtol * np.abs(b), np.isnan(a) != np.isnan(b))
-            where = np.where(far)
+            where = np.where(np.atleast_1d(far))
             lines = [f"Mismatched value: a{path} is different from b{path}. {msg or ''}", f"not close where = {where}"]
             if a.ndim:
                 lines += [f"not close lhs = {a[where]}", f"not close rhs = {b[where]}"]

@@ -188,10 +188,11 @@ def items_in(value):
             waiting.pop()
 
 
-def children_of(value, save_type="checkpoint"):
-    """Children of an object or of a collection by name, without those that hold nothing."""
+def children_of(value, save_type="checkpoint", **kwargs):
+    """Children of an object or of a collection by name, without those that hold nothing. `kwargs` is for objects that are
+    saved with their functions: `cache`, a dict of the save."""
     if isinstance(value, Trackable):
-        found = value._trackable_children(save_type)
+        found = value._trackable_children(save_type, **kwargs)
     elif isinstance(value, collections.abc.Mapping):
         found = _by_name(value)
     elif is_container(value):

@@ -42,10 +42,24 @@ def _matched(input, filters, rank=None):
 def convolution(input, filters, strides=None, padding="VALID", data_format=None, dilations=None, name=None):
     """A convolution over one, two or three spatial dimensions."""
     input, filters = _matched(input, filters)
+    extra = 0 if input.shape.rank is None else input.shape.rank - filters.shape.rank
+    if extra > 0:  # several dimensions of batches
+        return _over_batches(input, extra, lambda x: convolution(x, filters, strides, padding, data_format, dilations))
     return _f.convolution(
         input, filters, _ones(strides), *_padding(padding), _rank(filters.shape.rank - 2, data_format),
         _ones(dilations),
     )  # fmt: skip
+
+
+def _over_batches(input, extra, compute):
+    """compute() of the input with its first `extra` + 1 dimensions made one, which its result gets back."""
+    shape = execute("Shape", input)
+    flat = execute("Reshape", input, execute("ConcatV2", [convert_to_tensor([-1]), shape[extra + 1 :]], axis=0))
+    flat.set_shape([None, *input.shape[extra + 1 :]])
+    result = compute(flat)
+    made = execute("Reshape", result, execute("ConcatV2", [shape[: extra + 1], execute("Shape", result)[1:]], axis=0))
+    made.set_shape([*input.shape[: extra + 1], *result.shape[1:]])
+    return made
 
 
 def conv1d(input, filters, stride, padding, data_format="NWC", dilations=None, name=None):

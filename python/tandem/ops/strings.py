@@ -66,6 +66,8 @@ def substr(input, pos, len, unit="BYTE", name=None):
 
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):
     """Replaces what matches an RE2 pattern."""
+    if hasattr(input, "with_flat_values"):
+        return input.with_flat_values(regex_replace(input.flat_values, pattern, rewrite, replace_global))
     return execute(
         "StaticRegexReplace", convert_to_tensor(input, string), pattern=_text(pattern), rewrite=_text(rewrite),
         replace_global=replace_global,

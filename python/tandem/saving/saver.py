@@ -56,6 +56,7 @@ class _Writer:
         self.objects = []  # rows
         self.number_of = {}  # id of an object → row
         self.keep = []  # objects whose ids are keys
+        self.made = {}  # what Keras 2's objects make for this save
         self.functions = []  # (row, CompiledFunction)
         self.number_of_function = {}
         self.variables = collections.OrderedDict()  # id of a handle → row
@@ -202,7 +203,9 @@ class _Writer:
             kind = "tuple" if isinstance(obj, tuple) else "list"
             return {"kind": kind, "items": self.places(obj)}
         children = {
-            name: child for name, child in children_of(obj, "savedmodel").items() if not isinstance(child, FUNCTIONS)
+            name: child
+            for name, child in children_of(obj, "savedmodel", cache=self.made).items()
+            if not isinstance(child, FUNCTIONS)
         }
         children.update(functions_of(obj))
         return {"kind": "object", "class": type(obj).__name__,
@@ -269,7 +272,7 @@ def save(obj, export_dir, signatures=None, options=None):
     if not _core.executing_eagerly():
         raise AssertionError("tf.saved_model.save is not supported inside a traced @tf.function. Move the call to the "
                              "outer eagerly-executed context.")  # fmt: skip
-    if "signatures" in children_of(obj, "savedmodel") or "signatures" in functions_of(obj):
+    if "signatures" in children_of(obj) or "signatures" in functions_of(obj):
         raise ValueError(
             f"Exporting an object {obj} which has an attribute named 'signatures'. This is a reserved attribute used to "
             "store SavedModel signatures in objects which come from `tf.saved_model.load`. Delete this attribute (e.g. "

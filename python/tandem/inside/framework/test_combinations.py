@@ -151,8 +151,17 @@ def _within(test, test_combinations):
     return call
 
 
+def _parameters(test):
+    """Those of the test itself; of a decorator's function that passes everything on, of what it calls."""
+    spec = inspect.getfullargspec(test)
+    while spec.varkw is not None and hasattr(test, "__wrapped__"):
+        test = test.__wrapped__
+        spec = inspect.getfullargspec(test)
+    return spec.args
+
+
 def _passed(test, kwargs, test_combinations):
-    requested = inspect.getfullargspec(test).args
+    requested = _parameters(test)
     modifiers = [modifier for part in test_combinations for modifier in part.parameter_modifiers()]
     known = {modifier._parameter_name for modifier in modifiers}
     passed = dict(kwargs)

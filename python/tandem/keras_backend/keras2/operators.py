@@ -4,7 +4,7 @@ tf_keras takes them from tf.Tensor. Tandem's are native and refuse other objects
 functions behind them, which ask Keras what a call with its tensors is (extension/global_dispatch.py).
 """
 
-from tandem import _namespaces
+from tandem import _core, _namespaces
 
 _BINARY = {
     "add": "__operators__.add", "sub": "math.subtract", "mul": "math.multiply", "truediv": "math.truediv",
@@ -20,7 +20,11 @@ _UNARY = {"invert": "math.logical_not", "neg": "math.negative", "abs": "math.abs
 
 def _call(full, swapped=False):
     def of_two(self, other):
-        return _namespaces.get(full)(other, self) if swapped else _namespaces.get(full)(self, other)
+        if not swapped:
+            return _namespaces.get(full)(self, other)
+        if not isinstance(other, (_core.Tensor, _core.VariableBase)) and not hasattr(other, "_keras_history"):
+            other = _core.convert_to_tensor(other, self.dtype)
+        return _namespaces.get(full)(other, self)
 
     return of_two
 
@@ -33,7 +37,12 @@ def install(module):
     """tf_keras.src.engine.keras_tensor"""
     from tandem.framework.tensor import Tensor
 
-    kind = module.KerasTensor
+    for kind in (module.KerasTensor, module.RaggedKerasTensor):
+        _install(kind, Tensor)
+    module.RaggedKerasTensor.__getitem__ = _call("__operators__.ragged_getitem")
+
+
+def _install(kind, Tensor):  # noqa: N803
     for name, full in _BINARY.items():
         for method, function in ((f"__{name}__", _call(full)), (f"__r{name}__", _call(full, swapped=True))):
             if method in Tensor.OVERLOADABLE_OPERATORS:
@@ -43,6 +52,3 @@ def install(module):
     for name, full in _UNARY.items():
         setattr(kind, f"__{name}__", _call_alone(full))
     kind.__hash__ = object.__hash__
-    module.RaggedKerasTensor.__getitem__ = _call("__operators__.ragged_getitem")
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(module.RaggedKerasTensor, f"__{name}__", _call(_COMPARED[name]))
