@@ -58,12 +58,14 @@ def add(x, y):
 def true_divide(x, y):
     if isinstance(x, (Tensor, VariableBase)) or isinstance(y, (Tensor, VariableBase)):
         return x / y
-    return (x if hasattr(x, "with_flat_values") else convert_to_tensor(x)) / y
+    return (x if hasattr(x, "with_flat_values") or hasattr(x, "dense_shape") else convert_to_tensor(x)) / y
 
 
 def absolute(x):
     if hasattr(x, "with_flat_values"):
         return abs(x)
+    if hasattr(x, "dense_shape") and hasattr(x, "with_values"):  # sparse
+        return x.with_values(absolute(x.values))
     x = convert_to_tensor(x)
     return execute(_ComplexAbs if x.dtype.is_complex else _Abs, x)
 

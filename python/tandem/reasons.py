@@ -24,7 +24,6 @@ distribute | later | only strategies for the devices of one process are there; u
 compat.v1.distribute | later | use tf.distribute.MirroredStrategy
 data.experimental.service | out of scope | datasets run in the process that uses them
 data.experimental | later | 
-feature_column | later | use Keras's preprocessing layers
 compat.v1.feature_column | later | use Keras's preprocessing layers
 linalg | absent |
 graph_util | later | graphs have no GraphDef

@@ -239,6 +239,11 @@ void register_random_ops(OpTable& table) {
 
 namespace random {
 
+void clear_seed() {
+  clear_global_seed();
+  restart_traced_sequences();
+}
+
 void set_seed(int64_t seed) {
   set_global_seed(seed);
   restart_traced_sequences();

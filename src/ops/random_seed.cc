@@ -107,6 +107,14 @@ Seeds& seeds() {
 
 }  // namespace
 
+void clear_global_seed() {
+  Seeds& s = seeds();
+  std::lock_guard lock(s.mutex);
+  s.global.reset();
+  s.python.reset();
+  s.positions.clear();
+}
+
 void set_global_seed(int64_t seed) {
   Seeds& s = seeds();
   std::lock_guard lock(s.mutex);

@@ -30,6 +30,8 @@ void set_trace_op_numbers(int64_t (*next)());
 
 /// tf.random.set_seed: all sequences start over.
 void set_global_seed(int64_t seed);
+/// tf.random.set_seed(None): as before the first.
+void clear_global_seed();
 
 /// Key and counter of a stateless op for its two seeds.
 RandomState stateless_state(int64_t seed0, int64_t seed1);

@@ -17,6 +17,7 @@ void bind_compiled_call(nb::module_& m);
 void bind_compiled_control_flow(nb::module_& m);
 void bind_data(nb::module_& m);
 void bind_profile(nb::module_& m);
+void bind_queue(nb::module_& m);
 void bind_saved_model(nb::module_& m);
 void bind_summary(nb::module_& m);
 void bind_symbolic_gradients(nb::module_& m);

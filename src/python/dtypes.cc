@@ -81,10 +81,30 @@ DType from_numpy(PyObject* o) {
   return dtype_of_numpy(number);
 }
 
+// TensorFlow's numbers in its protocol buffers; those of references are larger by 100.
+DType from_number(PyObject* o) {
+  constexpr DType kNone = DType::kInvalid;
+  constexpr std::array<DType, 24> kByNumber = {
+      kNone,          DType::kFloat32,  DType::kFloat64,    DType::kInt32,
+      DType::kUInt8,  DType::kInt16,    DType::kInt8,       DType::kString,
+      DType::kComplex64, DType::kInt64, DType::kBool,       kNone,
+      kNone,          kNone,            DType::kBFloat16,   kNone,
+      kNone,          DType::kUInt16,   DType::kComplex128, DType::kFloat16,
+      DType::kResource, DType::kVariant, DType::kUInt32,    DType::kUInt64};
+  int overflow = 0;
+  const long number = PyLong_AsLongAndOverflow(o, &overflow);
+  const long plain = number > 100 ? number - 100 : number;
+  if (overflow != 0 || plain < 0 || plain >= static_cast<long>(kByNumber.size())) {
+    return kNone;
+  }
+  return kByNumber[static_cast<size_t>(plain)];
+}
+
 // kInvalid when it is none; no error is set.
 DType find_dtype(PyObject* o) {
   if (nb::isinstance<PyDType>(o)) return nb::inst_ptr<PyDType>(o)->dtype;
   if (PyUnicode_Check(o)) return from_text(o);
+  if (PyLong_CheckExact(o)) return from_number(o);
   const DType t = from_numpy(o);
   PyErr_Clear();
   if (t != DType::kInvalid || PyType_Check(o)) return t;

@@ -63,6 +63,7 @@ void bind_linalg(nb::module_& f) {
 
 void bind_random(nb::module_& f) {
   f.def("set_seed", [](int64_t seed) { random::set_seed(seed); });
+  f.def("clear_seed", [] { random::clear_seed(); });
   // Key and counter for a traced op whose shape is known when the function runs.
   f.def(
       "draw_traced",

@@ -75,6 +75,7 @@ NB_MODULE(_core, m) {
   bind_host_callback(m);
   bind_interchange(m);
   bind_mapped_import(m);
+  bind_queue(m);
   bind_replicas(m);
   bind_checkpoint(m);
   bind_files(m);

@@ -13,6 +13,8 @@ namespace tandem::random {
 
 /// All sequences start over from this seed (tf.random.set_seed).
 void set_seed(int64_t seed);
+/// Without a seed again, as before the first set_seed.
+void clear_seed();
 
 struct UniformAttrs {
   double minval = 0;

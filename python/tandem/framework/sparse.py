@@ -13,7 +13,10 @@ from tandem.ops import check
 
 
 # Of those for which TensorFlow has dispatchers.
-_KEEP_ZEROS = ("Neg", "Sign", "Square", "Sqrt", "Erf", "Tanh")
+_KEEP_ZEROS = (
+    "Abs", "ComplexAbs", "Neg", "Sign", "Square", "Sqrt", "Erf", "Tanh", "Sin", "Tan", "Asin", "Atan", "Asinh", "Atanh",
+    "BesselI1e", "Cast", "StopGradient",
+)  # fmt: skip
 
 
 class SparseTensor(CompositeTensor):
@@ -89,6 +92,22 @@ class SparseTensor(CompositeTensor):
         raise ValueError(
             f"{op} takes no tf.SparseTensor in Tandem: turn it dense with tf.sparse.to_dense(), or use its values."
         )
+
+    def _with_dense(self, op, other):
+        """The values with the elements of a dense tensor at their places; it is broadcast to this one's sizes."""
+        other = convert_to_tensor(other, self.dtype)
+        if other.shape.rank is not None and self.shape.rank is not None and other.shape.rank > self.shape.rank:
+            raise ValueError(f"{op}: a dense tensor of shape {other.shape} cannot be broadcast to a sparse one of shape {self.shape}.")
+        if other.shape.rank == 0:
+            return self.with_values(execute(op, self._values, other))
+        dense = execute("BroadcastTo", other, self._dense_shape)
+        return self.with_values(execute(op, self._values, execute("GatherNd", dense, self._indices)))
+
+    def __mul__(self, other):
+        return self._with_dense("Mul", other)
+
+    def __truediv__(self, other):
+        return self._with_dense("RealDiv", other)
 
     def __repr__(self):
         parts = str(self._indices), str(self._values), str(self._dense_shape)

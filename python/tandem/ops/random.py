@@ -37,7 +37,10 @@ def _is_number(value):
 
 
 def set_seed(seed):
-    """All sequences of random numbers start over from this seed."""
+    """All sequences of random numbers start over from this seed; None: from seeds that differ in each process."""
+    if seed is None:
+        _f.clear_seed()
+        return
     seed = int(seed)
     _f.set_seed(seed if -(2**63) <= seed < 2**63 else seed_of(seed))
 

@@ -112,9 +112,5 @@ def get_structure(dataset_or_iterator):
     return dataset_or_iterator.element_spec
 
 
-def make_batched_features_dataset(*args, **kwargs):
-    raise NotImplementedError("tf.data.experimental.make_batched_features_dataset: use TFRecordDataset, map and batch.")
-
-
 def dense_to_ragged_batch(batch_size, drop_remainder=False, row_splits_dtype=int64):
     return lambda dataset: dataset.ragged_batch(batch_size, drop_remainder, row_splits_dtype)
