@@ -174,9 +174,10 @@ class ElementQueue {
 
   template <class Ready>
   void wait(const Ready& ready) {
+    const InterruptScope scope(check_signals);
     while (!ready()) {
       const uint64_t seen = changes_;
-      const Interruptible unlocked;
+      const nb::gil_scoped_release unlocked;
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, std::chrono::nanoseconds(InterruptScope::kPeriodNs),
                         [&] { return changes_ != seen; });

@@ -36,7 +36,7 @@ def test_rows_and_names():
     padded.enqueue([[1]])
     padded.enqueue([[2, 3]])
     assert padded.dequeue_many(2).numpy().tolist() == [[1, 0], [2, 3]]
-    with pytest.raises(ValueError, match="shape"):
+    with pytest.raises(ValueError, match="Shape"):
         tf.queue.FIFOQueue(10, tf.int32, shapes=[[2]]).enqueue([[1, 2, 3]])
     with pytest.raises(ValueError, match="fully defined"):
         tf.queue.FIFOQueue(10, tf.int32).dequeue_many(1)

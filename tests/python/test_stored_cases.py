@@ -28,7 +28,7 @@ def test_as_tensorflow(file, line):
         return
     assert [_form(part) for part in got[1]] == [_form(part) for part in expected[1]]
     for part, answer in zip(got[1], expected[1]):
-        if part[0] == "array" and "float" in part[1] or part[1] in ("complex64", "complex128"):
+        if part[0] == "array" and ("float" in part[1] or "complex" in part[1]):
             loose = 1e-2 if part[1] in ("float16", "bfloat16") else 2e-4 if part[1] in ("float32", "complex64") else 1e-6
             np.testing.assert_allclose(np.float64(part[3]), np.float64(answer[3]), rtol=loose, atol=loose)
         elif isinstance(answer[-1], float):

@@ -29,6 +29,13 @@ _MESSAGES = {
     "SequenceExample": [("context", 1, "Features", ""), ("feature_lists", 2, "FeatureLists", "")],
     "JobDef": [("name", 1, "string", ""), ("tasks", 2, "map<int32, string>", "")],
     "ClusterDef": [("job", 1, "JobDef", "repeated")],
+    "ServerDef": [
+        ("cluster", 1, "ClusterDef", ""),
+        ("job_name", 2, "string", ""),
+        ("task_index", 3, "int32", ""),
+        ("protocol", 5, "string", ""),
+        ("port", 6, "int32", ""),
+    ],
     "Dim": [("size", 1, "int64", ""), ("name", 2, "string", "")],
     "TensorShapeProto": [("dim", 2, "Dim", "repeated"), ("unknown_rank", 3, "bool", "")],
     "TensorProto": [
