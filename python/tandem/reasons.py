@@ -57,6 +57,69 @@ __operators__ | absent | it is TensorFlow's inside
 sysconfig | out of scope | C++ code for TensorFlow does not fit Tandem
 nn.experimental | absent |
 autodiff | absent |
+quantization.experimental | out of scope | Tandem writes no models for quantized hardware
+dtypes.q | out of scope | use integers and scales of your own
+linalg | absent |
+config.experimental.ClusterDeviceFilters | later | training over several processes is not there
+config.experimental_connect | later | training over several processes is not there; use the devices of this process
+config.experimental.disable_mlir | out of scope | Tandem's graphs are not MLIR
+config.experimental.enable_mlir | out of scope | Tandem's graphs are not MLIR
+debugging | absent | use tf.debugging.check_numerics and tf.debugging.assert_all_finite on the tensors in question
+experimental.StructuredTensor | absent | use tf.experimental.ExtensionType or tf.RaggedTensor
+experimental.enable_strict_mode | absent | Tandem has no deprecated behaviour that it could refuse
+experimental.register_filesystem_plugin | out of scope | plugins are compiled for TensorFlow's own interface; mount the files, or pass bytes
+experimental.float | absent | use a dtype of 16 bits or more
+experimental.int | absent | use a dtype of 8 bits or more
+experimental.uint | absent | use a dtype of 8 bits or more
+image.decode_jxl | absent | the library of this format is not linked; decode with another package and pass the array
+image.decode_webp | absent | the library of this format is not linked; decode with another package and pass the array
+io.decode_jxl | absent | the library of this format is not linked; decode with another package and pass the array
+io.decode_webp | absent | the library of this format is not linked; decode with another package and pass the array
+import_graph_def | later | graphs have no GraphDef
+io.write_graph | later | graphs have no GraphDef
+math.sobol_sample | absent | there is no table of direction numbers; draw with scipy.stats.qmc.Sobol and pass the array
+random.experimental.index_shuffle | absent | there is no cipher of indices; use tf.random.experimental.stateless_shuffle of tf.range
+random_index_shuffle | absent | there is no cipher of indices; use tf.random.experimental.stateless_shuffle of tf.range
+nn.RNNCell | absent | wrap tf.keras.layers.RNN's cells
+saved_model.experimental | absent | saved models of Tandem have checksums of their own, no fingerprint
+test | absent | tests of TensorFlow's own processes and graphs; use tf.test.TestCase
+train.experimental | absent | a checkpoint of Tandem has one file for values, which nothing cuts
+types.experimental | absent | use tf.types.experimental.Callable
+check_pinned | absent | where memory lies is the runtime's own
+Operation | later | the ops of a graph are seen by f.get_concrete_function().graph
+raw_ops.BoostedTrees | out of scope | it is for estimators, which TensorFlow itself has removed
+raw_ops.IsBoostedTrees | out of scope | it is for estimators, which TensorFlow itself has removed
+raw_ops.Quantize | out of scope | there are no quantized dtypes; use integers and scales of your own
+raw_ops.Requantiz | out of scope | there are no quantized dtypes; use integers and scales of your own
+raw_ops.Dequantize | out of scope | there are no quantized dtypes; use integers and scales of your own
+raw_ops.UniformQuantize | out of scope | there are no quantized dtypes; use integers and scales of your own
+raw_ops.UniformDequantize | out of scope | there are no quantized dtypes; use integers and scales of your own
+raw_ops.UniformRequantize | out of scope | there are no quantized dtypes; use integers and scales of your own
+raw_ops.Xla | out of scope | it runs only in TensorFlow's own compiler
+raw_ops.TPU | out of scope | Tandem runs on CPUs and GPUs
+raw_ops.Experimental | out of scope | it is an older name of a dataset's op; use tf.data
+raw_ops.Collective | absent | use the methods of tf.distribute.ReplicaContext
+raw_ops.Nccl | absent | use the methods of tf.distribute.ReplicaContext
+raw_ops.Cudnn | absent | use tf.keras.layers.LSTM and GRU
+raw_ops.Sdca | out of scope | it is for estimators, which TensorFlow itself has removed
+raw_ops.Debug | absent | use tf.print and tf.debugging
+raw_ops.Iterator | absent | use tf.data.Iterator
+raw_ops.MultiDeviceIterator | absent | use tf.distribute.DistributedIterator
+raw_ops.Snapshot | absent | use tf.data.Dataset.snapshot
+raw_ops.Reader | out of scope | a graph of TensorFlow 1 alone has readers; use tf.data
+raw_ops.Stack | absent | use tf.TensorArray
+raw_ops.Map | absent | use tf.queue
+raw_ops.OrderedMap | absent | use tf.queue
+raw_ops.Barrier | absent | use tf.queue
+raw_ops.SparseMatrix | absent | use tf.sparse
+raw_ops.CSRSparseMatrix | absent | use tf.sparse
+raw_ops.TensorMap | absent | use tf.lookup.experimental.MutableHashTable
+raw_ops.TensorArray | out of scope | its handles are references of TensorFlow 1's graphs; use tf.TensorArray
+raw_ops.Queue | out of scope | its handles are references of TensorFlow 1's graphs; use tf.queue
+raw_ops.Write | absent | use tf.summary
+raw_ops.Mutex | absent | use tf.CriticalSection
+raw_ops.ResourceConditionalAccumulator | absent | add up gradients in a tf.Variable
+raw_ops.ResourceAccumulator | absent | add up gradients in a tf.Variable
 dtypes | absent | use a dtype of 16 bits or more
 """
 
@@ -70,8 +133,51 @@ def _rules():
 _RULES = sorted(_rules(), key=lambda rule: -len(rule[0]))
 
 
+# Of raw ops, by a part of the name.
+_PARTS = (
+    ("TPU", "out of scope", "Tandem runs on CPUs and GPUs"),
+    ("SparseCore", "out of scope", "Tandem runs on CPUs and GPUs"),
+    ("PhysicalReplica", "out of scope", "Tandem runs on CPUs and GPUs"),
+    ("MinibatchStatistics", "out of scope", "Tandem runs on CPUs and GPUs"),
+    ("Infeed", "out of scope", "Tandem runs on CPUs and GPUs"),
+    ("Outfeed", "out of scope", "Tandem runs on CPUs and GPUs"),
+    ("Prelinearize", "out of scope", "Tandem runs on CPUs and GPUs"),
+    ("Dataset", "absent", "use the methods of tf.data.Dataset"),
+    ("Reader", "out of scope", "a graph of TensorFlow 1 alone has readers; use tf.data"),
+    ("Summary", "absent", "use tf.summary"),
+    ("Accumulator", "out of scope", "its handles are references of TensorFlow 1's graphs; add up gradients in a tf.Variable"),
+    ("SeedGenerator", "absent", "use the methods of tf.data.Dataset"),
+    ("Barrier", "absent", "use tf.queue"),
+)
+_REFERENCE = "out of scope", "it changes a reference, which only TensorFlow 1's graphs have; use tf.Variable"
+_REFERENCES = frozenset(
+    """ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam ApplyAddSign ApplyCenteredRMSProp ApplyFtrl
+    ApplyFtrlV2 ApplyGradientDescent ApplyMomentum ApplyPowerSign ApplyProximalAdagrad ApplyProximalGradientDescent ApplyRMSProp
+    Assign AssignAdd AssignSub CountUpTo DestroyTemporaryVariable IsVariableInitialized RefEnter RefExit RefIdentity RefMerge
+    RefNextIteration RefSelect RefSwitch ScatterAdd ScatterDiv ScatterMax ScatterMin ScatterMul ScatterNdAdd ScatterNdMax
+    ScatterNdMin ScatterNdSub ScatterNdUpdate ScatterSub ScatterUpdate SparseApplyAdadelta SparseApplyAdagrad
+    SparseApplyAdagradDA SparseApplyAdagradV2 SparseApplyCenteredRMSProp SparseApplyFtrl SparseApplyFtrlV2 SparseApplyMomentum
+    SparseApplyProximalAdagrad SparseApplyProximalGradientDescent SparseApplyRMSProp StridedSliceAssign TemporaryVariable
+    Variable VariableV2 HashTable MutableHashTable MutableHashTableOfTensors MutableDenseHashTable InitializeTable
+    InitializeTableFromTextFile LookupTableExport LookupTableFind LookupTableImport LookupTableInsert LookupTableSize FIFOQueue
+    PaddingFIFOQueue PriorityQueue RandomShuffleQueue DebugGradientRefIdentity""".split()
+)
+
+
+def _of_raw_op(op):
+    if op in _REFERENCES:
+        return _REFERENCE
+    for part, status, text in _PARTS:
+        if part in op and not op.startswith("Experimental"):
+            return status, text
+    return None
+
+
 def reason(full):
     """(status, what to use instead) of an absent name."""
+    found = _of_raw_op(full[8:]) if full.startswith("raw_ops.") else None
+    if found is not None:
+        return found
     for beginning, status, text in _RULES:
         if full.startswith(beginning):
             return status, text
