@@ -18,6 +18,7 @@
 #include "ops/random_draw.h"
 #include "python/bind.h"
 #include "python/casters.h"
+#include "python/compiled.h"
 #include "python/errors.h"
 #include "python/graph_scopes.h"
 #include "python/interrupt.h"
@@ -305,9 +306,20 @@ void bind_graph_session(nb::module_& m) {
       .def(nb::init<>())
       .def("value", value_of_variable, nb::arg("variable"))
       .def("load", load_variable, nb::arg("variable"), nb::arg("value"))
+      .def(
+          "adopt",
+          [](PySession& s, nb::handle variable, nb::handle other) {
+            const Variable& eager = variable_of_object(other.ptr());
+            VariableSlot& slot = slot_of(s, variable);
+            slot = {eager.handle(), eager.name(), true};
+          },
+          nb::arg("variable"), nb::arg("other"),
+          "The variable of the graph is this one, which is no graph's.")
       .def("ready", [](PySession& s, nb::handle v) { return slot_of(s, v).ready; });
   nb::class_<PyRun>(m, "GraphRun", "A part of a graph as a compiled function.")
       .def("__call__", call_run, nb::arg("feeds"), nb::arg("as_tensors") = false)
+      .def_prop_ro("compiled",
+                   [](const PyRun& r) { return compiled_object(r.function); })
       .def("explain", [](const PyRun& r) { return r.function->explain(); })
       .def("dump", [](const PyRun& r) {
         return r.function->function().graph().dump();

@@ -115,6 +115,21 @@ python.ops.distributions.multinomial: distributions | Multinomial
 python.ops.distributions.normal: distributions | Normal
 python.ops.distributions.student_t: distributions | StudentT
 python.ops.distributions.uniform: distributions | Uniform
+python.training.experimental.loss_scale: scaled | DynamicLossScale FixedLossScale LossScale
+python.training.experimental.loss_scale_optimizer: scaled | MixedPrecisionLossScaleOptimizer
+python.training.experimental.mixed_precision: scaled | disable_mixed_precision_graph_rewrite_v1=disable_mixed_precision_graph_rewrite
+python.training.experimental.mixed_precision: scaled | enable_mixed_precision_graph_rewrite_v1=enable_mixed_precision_graph_rewrite
+python.saved_model.builder_impl: exporting | SavedModelBuilder
+python.saved_model.simple_save: exporting | simple_save
+python.saved_model.loader_impl: exporting | load
+python.saved_model.main_op_impl: exporting | main_op main_op_with_restore
+python.saved_model.signature_def_utils_impl: exporting | build_signature_def classification_signature_def
+python.saved_model.signature_def_utils_impl: exporting | is_valid_signature predict_signature_def regression_signature_def
+python.saved_model.utils_impl: exporting | build_tensor_info get_tensor_from_tensor_info
+python.proto_exports: proto | SessionLog LogMessage TaggedRunMetadata
+python.training.training: proto | SaverDef ServerDef
+python.lib.io.tf_record: proto | TFRecordCompressionType
+python.ops.ctc_ops: older_ctc | ctc_loss ctc_loss_v2 ctc_beam_search_decoder
 python.training.optimizer: optimizer | Optimizer
 python.training.gradient_descent: optimizers | GradientDescentOptimizer
 python.training.momentum: optimizers | MomentumOptimizer

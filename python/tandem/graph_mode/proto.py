@@ -24,3 +24,33 @@ class NameAttrList(_Message):
 
 class MetaGraphDef(_Message):
     _fields = {"meta_info_def": None, "graph_def": None, "saver_def": None, "collection_def": dict, "signature_def": dict}
+
+
+class SessionLog(_Message):
+    STATUS_UNSPECIFIED, START, STOP, CHECKPOINT = 0, 1, 2, 3
+    _fields = {"status": 0, "checkpoint_path": "", "msg": ""}
+
+
+class LogMessage(_Message):
+    UNKNOWN, DEBUGGING, INFO, WARN, ERROR, FATAL = 0, 10, 20, 30, 40, 50
+    _fields = {"level": 0, "message": ""}
+
+
+class TaggedRunMetadata(_Message):
+    _fields = {"tag": "", "run_metadata": b""}
+
+
+class SaverDef(_Message):
+    LEGACY, V1, V2 = 0, 1, 2
+    _fields = {
+        "filename_tensor_name": "", "save_tensor_name": "", "restore_op_name": "", "max_to_keep": 0, "sharded": False,
+        "keep_checkpoint_every_n_hours": 0.0, "version": 0,
+    }  # fmt: skip
+
+
+class ServerDef(_Message):
+    _fields = {"cluster": None, "job_name": "", "task_index": 0, "default_session_config": None, "protocol": "", "port": 0}
+
+
+class TFRecordCompressionType:
+    NONE, ZLIB, GZIP = 0, 1, 2

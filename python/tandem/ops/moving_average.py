@@ -8,7 +8,7 @@ from tandem.framework.variable import Variable
 class ExponentialMovingAverage:
     """Averages of variables in which older values count less and less."""
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
         if session_graph() is not None and cls is ExponentialMovingAverage:
             from tandem.graph_mode.averages import GraphMovingAverage
 
