@@ -130,6 +130,10 @@ python.proto_exports: proto | SessionLog LogMessage TaggedRunMetadata
 python.training.training: proto | SaverDef ServerDef
 python.lib.io.tf_record: proto | TFRecordCompressionType
 python.ops.ctc_ops: older_ctc | ctc_loss ctc_loss_v2 ctc_beam_search_decoder
+python.ops.data_flow_ops: queues | FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
+python.training.input: producers | batch batch_join input_producer limit_epochs maybe_batch maybe_batch_join
+python.training.input: producers | maybe_shuffle_batch maybe_shuffle_batch_join range_input_producer shuffle_batch
+python.training.input: producers | shuffle_batch_join slice_input_producer string_input_producer
 python.training.optimizer: optimizer | Optimizer
 python.training.gradient_descent: optimizers | GradientDescentOptimizer
 python.training.momentum: optimizers | MomentumOptimizer
