@@ -318,6 +318,7 @@ void bind_graph_session(nb::module_& m) {
       .def("ready", [](PySession& s, nb::handle v) { return slot_of(s, v).ready; });
   nb::class_<PyRun>(m, "GraphRun", "A part of a graph as a compiled function.")
       .def("__call__", call_run, nb::arg("feeds"), nb::arg("as_tensors") = false)
+      .def("check", check_ready, "Raises where a variable that is read has no value.")
       .def_prop_ro("compiled",
                    [](const PyRun& r) { return compiled_object(r.function); })
       .def("explain", [](const PyRun& r) { return r.function->explain(); })

@@ -25,3 +25,28 @@ def _shapes_like(types, shapes):
     for t, s in zip(structure.children(types)[0], structure.children(shapes)[0]):
         found += _shapes_like(t, s)
     return found
+
+
+# ---- TensorFlow 1's names of specs: the dtype comes first
+
+
+def TensorStructure(dtype, shape):  # noqa: N802
+    return TensorSpec(shape, dtype)
+
+
+def SparseTensorStructure(dtype, shape):  # noqa: N802
+    from tandem._namespaces import get
+
+    return get("SparseTensorSpec")(shape, dtype)
+
+
+def TensorArrayStructure(dtype, element_shape, dynamic_size, infer_shape):  # noqa: N802
+    from tandem._namespaces import get
+
+    return get("TensorArraySpec")(element_shape, dtype, dynamic_size, infer_shape)
+
+
+def RaggedTensorStructure(dtype, shape, ragged_rank):  # noqa: N802
+    from tandem._namespaces import get
+
+    return get("RaggedTensorSpec")(shape, dtype, ragged_rank)

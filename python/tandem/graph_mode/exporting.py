@@ -10,7 +10,6 @@ import os
 from tandem import _core
 from tandem._namespaces import get
 from tandem.graph_mode import graph as graphs
-from tandem.graph_mode.collections import get_collection
 from tandem.graph_mode.proto import MetaGraphDef, TensorInfo
 
 CLASSIFY, PREDICT, REGRESS = (f"tensorflow/serving/{kind}" for kind in ("classify", "predict", "regress"))
@@ -76,7 +75,7 @@ def _module_of(session, signatures):
     values = _core.SessionValues()
     graph = session.graph
     with _core.init_scope():
-        for variable in get_collection("variables") + get_collection("local_variables"):
+        for variable in graph.get_collection("variables") + graph.get_collection("local_variables"):
             if session._values.ready(variable):
                 copy = get("Variable")(session._values.value(variable), name=variable._plain_name,
                                        trainable=variable.trainable)  # fmt: skip
@@ -100,7 +99,9 @@ def _function_of(graph, values, signature):
     inputs = {key: graph.get_tensor_by_name(info.name) for key, info in signature.inputs.items()}
     outputs = {key: graph.get_tensor_by_name(info.name) for key, info in signature.outputs.items()}
     places = [[_core.place_of(t) for t in part.values()] for part in (outputs, inputs)]
-    compiled = graph._extract(values, places[0], [], places[1]).compiled
+    run = graph._extract(values, places[0], [], places[1])
+    run.check()
+    compiled = run.compiled
     specs = {key: get("TensorSpec")(t.shape, t.dtype, name=key) for key, t in inputs.items()}
 
     def function(**given):

@@ -134,6 +134,12 @@ python.ops.data_flow_ops: queues | FIFOQueue PaddingFIFOQueue PriorityQueue Queu
 python.training.input: producers | batch batch_join input_producer limit_epochs maybe_batch maybe_batch_join
 python.training.input: producers | maybe_shuffle_batch maybe_shuffle_batch_join range_input_producer shuffle_batch
 python.training.input: producers | shuffle_batch_join slice_input_producer string_input_producer
+python.data.util.structure: data_specs | _TensorStructure=TensorStructure _SparseTensorStructure=SparseTensorStructure
+python.data.util.structure: data_specs | _TensorArrayStructure=TensorArrayStructure
+python.data.util.structure: data_specs | _RaggedTensorStructure=RaggedTensorStructure
+python.platform.googletest: testing | StubOutForTesting
+python.platform.benchmark: testing | benchmark_config TensorFlowBenchmark=Benchmark
+python.framework.test_util: testing | assert_equal_graph_def_v1=assert_equal_graph_def
 python.training.optimizer: optimizer | Optimizer
 python.training.gradient_descent: optimizers | GradientDescentOptimizer
 python.training.momentum: optimizers | MomentumOptimizer

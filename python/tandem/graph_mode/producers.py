@@ -127,7 +127,7 @@ def _batched(make, tensors_of_threads, structure, batch_size, enqueue_many, shap
     known = shapes or [t.shape[1:] if enqueue_many else t.shape for t in rows[0]]
     out = _made(make(rows[0], known), rows, batch_size, enqueue_many, allow_smaller, keep)
     out = out if isinstance(out, list) else [out]
-    single = not isinstance(structure, (list, tuple, dict))
+    single = not isinstance(structure, (list, tuple, dict)) or (isinstance(structure, list) and len(structure) == 1)
     return out[0] if single else nest.pack_sequence_as(structure, out)
 
 

@@ -42,7 +42,7 @@ def raised(function, *args, **kwargs):
 
 
 def load():
-    from graph_programs import flow, library, scopes, sessions, training  # noqa: F401
+    from graph_programs import flow, library, pipelines, scopes, sessions, training  # noqa: F401
 
 
 def answers(tf):
