@@ -4,7 +4,7 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-long test-repeat test-python test-keras test-keras-older test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean test-profile wheel test-wheel
+.PHONY: help setup build demo test test-long test-repeat test-python test-keras test-keras-older test-strangers test-asan test-tsan fuzz bench-eager bench-step bench-fit bench-gpu bench-python bench-loops gpu-pack format check docs release clean test-profile wheel test-wheel
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -64,6 +64,10 @@ test-keras-older: ## the Python tests about Keras with the older minor version t
 	  grep -E '^(numpy|ml-dtypes|optree|diastatic-malt|protobuf|pytest|pillow|hypothesis|mpmath)=' requirements.txt > build/keras-older.txt && \
 	  .venv-keras-older/bin/pip install -q -r build/keras-older.txt 'keras==3.14.*' && touch .venv-keras-older/made; }
 	@.venv-keras-older/bin/python -m pytest -q $(KERAS_FILES:%=tests/python/test_%.py) $(ARGS)
+
+test-strangers: ## other people's suites on Tandem, in an environment of their own (ARGS="dm-sonnet --sample=50")
+	@$(MAKE) --no-print-directory build PRESET=dev TARGETS=tandem_python
+	@tools/test-strangers $(ARGS)
 
 test-profile: ## the pages of TensorBoard's profile plugin for a fit, in an environment of their own
 	@$(MAKE) --no-print-directory build PRESET=dev TARGETS=tandem_python

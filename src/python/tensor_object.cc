@@ -134,8 +134,39 @@ PyMemberDef kMembers[] = {
 // ---- Methods
 // --------------------------------------------------------------------------------
 
+// The function of Tandem's that asks a tensor for its value; empty where somebody else
+// does. What AutoGraph calls asks for the user.
+std::string asking_function() {
+  PyObject* globals = PyEval_GetGlobals();
+  PyObject* name = globals ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  const char* module = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  if (!module || !std::string_view(module).starts_with("tandem.") ||
+      std::string_view(module).starts_with("tandem.staging")) {
+    return {};
+  }
+  PyFrameObject* frame = PyEval_GetFrame();
+  if (!frame) return module;
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const std::string function =
+      fmt::format("{}.{}", module, nb::str(code->co_name).c_str());
+  Py_DECREF(code);
+  return function;
+}
+
+// Where the fault is Tandem's, nobody is told to write another function.
+std::string limit_of(const std::string& function, const std::string& what) {
+  return fmt::format(
+      "{} wants a value that only a run of the traced function knows ({}). This is a "
+      "limit "
+      "of Tandem; a Python value or an array is taken.",
+      function, what);
+}
+
 [[noreturn]] void raise_no_value(PyObject* o, const char* what,
                                  PyObject* type = PyExc_NotImplementedError) {
+  if (const std::string function = asking_function(); !function.empty()) {
+    raise(type, limit_of(function, fmt::format("{} of {}", what, repr_of(o))));
+  }
   raise(type,
         fmt::format(
             "{} is not available for a symbolic tensor ({}): it has no value while the "
@@ -259,6 +290,9 @@ Py_ssize_t length(PyObject* o) {
 
 [[noreturn]] void raise_not_allowed(const std::string& what) {
   const nb::object errors = nb::module_::import_("tandem.framework.errors");
+  if (const std::string function = asking_function(); !function.empty()) {
+    raise(errors.attr("OperatorNotAllowedInGraphError").ptr(), limit_of(function, what));
+  }
   raise(errors.attr("OperatorNotAllowedInGraphError").ptr(),
         what +
             " You can attempt the following resolutions to the problem: If you are "

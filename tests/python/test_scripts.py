@@ -231,3 +231,20 @@ def test_the_logger_of_warnings(run_python):
 def test_an_absent_name_is_no_endless_list():
     with pytest.raises(TypeError, match="not iterable"):
         list(tf.tpu.experimental.DeviceAssignment)
+
+
+# ---- Messages
+
+
+def test_a_limit_of_ours_is_not_the_users_fault():
+    traced = tf.function(lambda k: tf.linalg.diag(tf.ones([2, 3]), k=k), input_signature=[tf.TensorSpec([2], tf.int32)])
+    with pytest.raises(TypeError, match=r"tandem\.ops\..* wants a value .*limit of Tandem") as caught:
+        traced(tf.constant([-1, 0]))
+    assert "Return it" not in str(caught.value) and "@tf.function" not in str(caught.value)
+
+
+def test_a_fault_of_the_user_gets_the_advice_of_tensorflow():
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="decorate this function"):
+        tf.function(lambda x: [v for v in x], autograph=False)(tf.constant([1.0, 2.0]))
+    with pytest.raises(TypeError, match="Return it"):
+        tf.function(lambda x: int(x), autograph=False)(tf.constant(1))
