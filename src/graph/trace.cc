@@ -14,6 +14,7 @@
 #include "graph/location_scope.h"
 #include "graph/next_name.h"
 #include "graph/source_of.h"
+#include "op/check_numerics.h"
 #include "op/input_count.h"
 #include "op/placement.h"
 #include "ops/random_seed.h"
@@ -315,6 +316,7 @@ void Tracer::emit(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> in
     if (any) return emit_here(op, attrs, args, outputs);
   }
   emit_here(op, attrs, inputs, outputs);
+  if (checks_numerics()) check_outputs(op, *this, outputs);
 }
 
 void Tracer::emit_here(const OpDef& op, AttrsRef attrs, std::span<const TensorArg> inputs,

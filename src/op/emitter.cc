@@ -1,6 +1,7 @@
 #include "op/emitter.h"
 
 #include "base/thread_state.h"
+#include "op/check_numerics.h"
 #include "tandem/error.h"
 
 namespace tandem {
@@ -11,7 +12,7 @@ Emitter* g_eager = nullptr;
 
 Emitter& current_emitter() {
   if (Emitter* const emitter = t_thread.emitter) return *emitter;
-  return *g_eager;
+  return checks_numerics() ? checking_emitter(*g_eager) : *g_eager;
 }
 
 void set_eager_emitter(Emitter* emitter) { g_eager = emitter; }

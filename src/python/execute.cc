@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nanobind/stl/string.h>
 
+#include "op/check_numerics.h"
 #include "python/attrs_from_python.h"
 #include "python/convert.h"
 #include "python/dtypes.h"
@@ -386,6 +387,7 @@ void bind_execute(nb::module_& m) {
     for (const OpDef* op : OpTable::get().all()) names.append(op->name);
     return names;
   });
+  m.def("set_check_numerics", set_check_numerics, nb::arg("on"));
   m.def("register_late_attributes", [](nb::handle function) {
     Py_XSETREF(g_late_attributes, Py_NewRef(function.ptr()));
   });

@@ -248,3 +248,20 @@ def test_a_fault_of_the_user_gets_the_advice_of_tensorflow():
         tf.function(lambda x: [v for v in x], autograph=False)(tf.constant([1.0, 2.0]))
     with pytest.raises(TypeError, match="Return it"):
         tf.function(lambda x: int(x), autograph=False)(tf.constant(1))
+
+
+def test_check_numerics_names_the_op():
+    tf.debugging.enable_check_numerics()
+    try:
+        x = tf.constant([1.0, -1.0])
+        for f in (tf.math.log, tf.function(lambda v: tf.math.log(v) + 1.0)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match='Detected Infinity or NaN in output 0 of .* op "Log"'):
+                f(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.sqrt(tf.abs(x) - 1.0)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Detected Infinity or NaN"):
+            tape.gradient(y, x)
+    finally:
+        tf.debugging.disable_check_numerics()
+    assert np.isnan(tf.math.log(tf.constant(-1.0)))

@@ -44,3 +44,13 @@ def get_synchronous_execution():
 def set_synchronous_execution(enable):
     """A host read waits in any case; the wish is kept."""
     _KEPT["synchronous"] = bool(enable)
+
+
+def enable_check_numerics(stack_height_limit=30, path_length_limit=50):
+    """From now on an op that gives an infinity or a NaN raises, and says which one it was."""
+    _core.set_check_numerics(True)
+
+
+def disable_check_numerics():
+    """The results of ops are not looked at any more."""
+    _core.set_check_numerics(False)
