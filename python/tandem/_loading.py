@@ -7,6 +7,7 @@ may be waiting for; it takes the lock when it is free, and goes on without it wh
 
 import _thread  # `threading` is one more module to load
 import contextlib
+import sys
 
 _lock = _thread.RLock()
 _here = _thread._local()
@@ -31,3 +32,45 @@ def running_a_module():
         yield
     finally:
         _here.modules -= 1
+
+
+def wait_for_package(package):
+    """Before a module of the package is loaded, which another thread may just be loading as a whole.
+
+    Python holds the lock of `package.part` by then and does not wait for `package`. Both threads would go on, each with
+    half of what the other loads. So this thread lets its locks of parts go, which the other one may want, until the
+    package is there.
+    """
+    from importlib import _bootstrap, import_module
+
+    module = sys.modules.get(package)
+    if module is None or not getattr(getattr(module, "__spec__", None), "_initializing", False):
+        return
+    this = _thread.get_ident()
+    if _bootstrap._get_module_lock(package).owner == this:
+        return
+    held = []
+    for name, reference in list(_bootstrap._module_locks.items()):
+        lock = reference() if name.startswith(package + ".") else None
+        while lock is not None and lock.owner == this:
+            lock.release()
+            held.append(lock)
+    try:
+        import_module(package)
+    finally:
+        for lock in reversed(held):
+            lock.acquire()
+
+
+class Loaded:
+    """The loader of a module that was loaded while this thread waited for its package."""
+
+    def __init__(self, module):
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec):
+        return self._module
+
+    def exec_module(self, module):
+        module.__spec__ = self._spec

@@ -15,7 +15,7 @@ import re
 import sys
 
 from tandem import _core
-from tandem._loading import alone, running_a_module
+from tandem._loading import Loaded, alone, running_a_module, wait_for_package
 from tandem.import_map import MappedImportlib, mapped_builtins, wants_keras_2
 
 # The minor versions that are tested; pyproject.toml asks for the same ones.
@@ -108,8 +108,14 @@ class _Loader(importlib.abc.Loader):
 
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname, path=None, target=None):
-        if fullname.partition(".")[0] not in ("keras", "tf_keras"):
+        package = fullname.partition(".")[0]
+        if package not in ("keras", "tf_keras"):
             return None
+        if fullname != package:
+            wait_for_package(package)
+            loaded = sys.modules.get(fullname)
+            if loaded is not None:
+                return importlib.machinery.ModuleSpec(fullname, Loaded(loaded), is_package=hasattr(loaded, "__path__"))
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             spec.loader = _Loader(spec.loader)

@@ -276,6 +276,28 @@ def test_a_tape_counts_inputs_and_outputs_beyond_16_bits():
     assert gradient[0] == 1 and gradient[-1] == 2 and gradient.sum() == 3
 
 
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_sums_that_lie_where_an_addend_does(run_python, gpus):
+    """a + b + a was written over a before a was added again: 2a + 2b. So of any addend but the first two."""
+    status, out, err = run_python(
+        """
+        import itertools
+        import tandem as tf
+
+        numbers = dict(a=1.0, b=10.0, c=100.0)
+        for count in (2, 3, 4):
+            for order in itertools.product(numbers, repeat=count):
+                for made in (tf.identity, lambda x: tf.cumsum(x, 1)[:, :1] * tf.ones([1, 5000])):
+                    total = tf.function(lambda *xs: tf.add_n([made(x) for x in xs]), autograph=False)
+                    named = {k: tf.fill([2, 5000], v) for k, v in numbers.items()}
+                    found = total(*[named[k] for k in order]).numpy()
+                    assert (found == sum(numbers[k] for k in order)).all(), (order, found)
+        """,
+        gpus=gpus,
+    )
+    assert status == 0, err
+
+
 def test_indices_of_too_many_entries():
     x = tf.zeros([2])
     for n in (33, 64, 65, 100):

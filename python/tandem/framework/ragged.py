@@ -322,9 +322,13 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
 
     def with_outer_dimensions(self, like):
         """The rows in the outer dimensions of a dense tensor that had one element for each row."""
-        result = self
-        for size in reversed(like.shape.as_list()[1:]):
-            result = RaggedTensor.from_uniform_row_length(result, size)
+        from tandem.ops.array import range as range_
+
+        result, sizes = self, execute("Shape", like, out_type=int64)
+        for axis in range(like.shape.rank - 1, 0, -1):
+            rows = execute("Prod", sizes[:axis], axis=[0])  # not from the values: of none there may be any number of rows
+            splits = execute("Cast", range_(rows + 1) * sizes[axis], dtype=self._row_splits.dtype)
+            result = RaggedTensor(result, splits, internal=True, uniform_row_length=like.shape[axis])
         return result
 
     def to_tensor(self, default_value=None, name=None, shape=None):
@@ -476,7 +480,7 @@ def _fit(dense, shape, fill):
     """Cut and padded to a shape, as far as that is known."""
     shape = shape + [None] * (dense.shape.rank - len(shape))
     cut = dense[tuple(slice(0, s) for s in shape)]
-    sizes = execute("Shape", cut)
+    sizes = execute("Shape", cut, out_type=int64)
     wanted = execute("Pack", [sizes[i] if s is None else convert_to_tensor(s, sizes.dtype) for i, s in enumerate(shape)], axis=0)
     missing = wanted - sizes
     padded = execute("PadV2", cut, execute("Pack", [execute("ZerosLike", missing), missing], axis=1), fill)

@@ -10,7 +10,7 @@ from tandem.framework.dtypes import bool as bool_, float32, int32, int64
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.graph import session_graph
 from tandem.framework.shape import TensorShape, as_shape
-from tandem.ops.check import axis_of, in_capitals
+from tandem.ops.check import axis_of, in_capitals, with_rank
 from tandem.ops.sizes import as_int32, of_one_dtype
 
 _Cast, _ConcatV2, _Fill, _GatherV2, _Range = op("Cast"), op("ConcatV2"), op("Fill"), op("GatherV2"), op("Range")
@@ -232,6 +232,9 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
 
 def _split_by_tensor(value, sizes, axis, num):
     """Parts whose sizes are known only when the function runs; how many there are is known."""
+    if not sizes.dtype.is_integer:
+        raise TypeError(f"tf.split: sizes must be integers, got a tensor of {sizes.dtype!r}.")
+    sizes = with_rank(sizes, 1, 1)
     num = sizes.shape[0] if num is None else num
     if num is None:
         raise ValueError("Cannot infer argument `num` from shape of `num_or_size_splits`: give `num`.")

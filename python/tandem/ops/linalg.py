@@ -206,7 +206,7 @@ def tridiagonal_solve(
 
 def eigh_tridiagonal(alpha, beta, eigvals_only=True, select="a", select_range=None, tol=None, name=None):
     """Eigenvalues of symmetric matrices with three diagonals, all or those in a range."""
-    alpha, beta = convert_to_tensor(alpha), convert_to_tensor(beta)
+    alpha, beta = check.with_rank(alpha, 1), check.with_rank(beta, 1)
     matrix = execute("MatrixDiagV3", alpha)
     if None not in (alpha.shape.rank, beta.shape.rank) and None not in (alpha.shape[-1], beta.shape[-1]):
         check.require(beta.shape[-1] == max(alpha.shape[-1] - 1, 0), f"`beta` of shape {beta.shape} does not lie beside `alpha` of {alpha.shape}.")

@@ -2,6 +2,8 @@
 
 import weakref
 
+import numpy as np
+
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.dtypes import int32, int64, string
@@ -174,7 +176,7 @@ class StaticHashTable(Table):
         from tandem.framework.errors import InvalidArgumentError
 
         seen = {}
-        for key, value in zip(keys.numpy().reshape(-1).tolist(), values.numpy().reshape(-1).tolist()):
+        for key, value in zip(*(np.reshape(t.numpy(), -1).tolist() for t in (keys, values))):
             if seen.setdefault(key, value) != value:
                 raise InvalidArgumentError(
                     None, None,

@@ -210,10 +210,16 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
             raise ValueError(f"Shape {shape} must have rank 1")
     if blocks.shape.rank is None or blocks.shape[0] is None:
         raise ValueError(f"Shape {blocks.shape} is not fully defined")
-    base = [[0, 0]] * blocks.shape[0] if base_paddings is None else base_paddings
+    many = blocks.shape[0]
+    if many == 0:
+        given = given[:0]
+    if not given.shape.is_compatible_with(blocks.shape):
+        raise ValueError(f"Shapes {given.shape} and {blocks.shape} are incompatible")
+    base = [[0, 0]] * many if base_paddings is None else base_paddings
     base = execute("Reshape", as_int32(base, "base_paddings"), [-1, 2])
     if given._symbolic or blocks._symbolic or base._symbolic:
-        given = given[: blocks.shape[0]] if given.shape.rank != 1 or given.shape[0] != blocks.shape[0] else given
+        given, base = given[:many], base[:many]
+        assert_positive(blocks, "block_shape must be positive.")
         before, after = base[:, 0], base[:, 1]
         extra = -(given + before + after) % blocks
         both = [before, after + extra], [execute("ZerosLike", extra), extra]

@@ -186,6 +186,9 @@ def stack_dynamic_partitions(data, partitions, num_partitions, name=None):
     data = convert_to_tensor(data)
     partitions, num_partitions = of_one_dtype(partitions, num_partitions)
     data.shape[: partitions.shape.rank].assert_is_compatible_with(partitions.shape)
+    if not data.shape[: partitions.shape.rank].is_fully_defined() or not partitions.shape.is_fully_defined():
+        sizes = [execute("Shape", t, out_type=int64) for t in (data, partitions)]
+        check.assert_equal(sizes[0][: partitions.shape.rank], sizes[1], "data must begin with the shape of partitions.")
     check.assert_non_negative(partitions, "partitions must be non-negative.")
     check.assert_less(partitions, num_partitions, "partitions must be less than num_partitions")
     order = execute("ArgSort", execute("Reshape", partitions, [-1]), stable=True)

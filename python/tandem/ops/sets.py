@@ -5,6 +5,7 @@ from tandem.framework.dtypes import int32, int64
 from tandem.framework import sparse_checks
 from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.sparse import SparseTensor
+from tandem.ops.check import assert_greater_equal
 
 _ConcatV2, _GatherV2, _Shape = op("ConcatV2"), op("GatherV2"), op("Shape")
 _KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16")
@@ -59,6 +60,8 @@ class _Rows:
         rank = shape.shape[0]
         if rank is not None and rank < 2:
             raise InvalidArgumentError(None, None, f"Invalid rank {rank}. Sets lie along the last of two or more dimensions.")
+        if rank is None:
+            assert_greater_equal(execute("Size", shape), 2, "Invalid rank. Sets lie along the last of two or more dimensions.")
         self.outer = shape[:-1]
         self.count = execute("Prod", self.outer)
         self.static = tensor.shape[:-1]

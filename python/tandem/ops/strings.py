@@ -98,6 +98,12 @@ def format(template, inputs, placeholder="{}", summarize=3, name=None):
     return execute("StringFormat", tensors, text=template, placeholder=placeholder, summarize=summarize)
 
 
+def of_some_rank(strings):
+    """Strings whose rank is that of the result: of an unknown one they can only be a vector."""
+    x = convert_to_tensor(strings, string)
+    return execute("EnsureShape", x, shape=[None]) if x.shape.rank is None else x
+
+
 def _ragged(values, splits, x):
     """The ragged result of cutting each string of x; a vector when x is one string."""
     from tandem.framework.ragged import RaggedTensor
@@ -112,9 +118,7 @@ def _ragged(values, splits, x):
 
 def split(input, sep=None, maxsplit=-1, name=None):
     """The parts of strings between separators, white space when there is none."""
-    x = convert_to_tensor(input, string)
-    if x.shape.rank is None:
-        x = execute("EnsureShape", x, shape=[None])  # what it can only be: its rank is that of the result
+    x = of_some_rank(input)
     flat = execute("Reshape", x, [-1])
     indices, values, shape = execute("StringSplitV2", flat, "" if sep is None else sep, maxsplit=maxsplit)
     if x.shape.rank == 0:
@@ -127,7 +131,7 @@ def split(input, sep=None, maxsplit=-1, name=None):
 
 def bytes_split(input, name=None):
     """The bytes of strings, each as a string."""
-    x = convert_to_tensor(input, string)
+    x = of_some_rank(input)
     flat = execute("Reshape", x, [-1])
     lengths = execute("Cast", execute("StringLength", flat), dtype=int64)
     ends = execute("Cumsum", lengths, axis=0)
@@ -140,7 +144,7 @@ def bytes_split(input, name=None):
 
 
 def _decoded(input, input_encoding, errors, replacement_char):
-    x = convert_to_tensor(input, string)
+    x = of_some_rank(input)
     flat = execute("Reshape", x, [-1])
     splits, points, offsets = execute(
         "UnicodeDecodeWithOffsets", flat, input_encoding=check.in_capitals(input_encoding, "input_encoding"), errors=errors,

@@ -59,10 +59,16 @@ void launch_add_n(const AddNPlan& p, const LaunchArgs& a) {
   constexpr int64_t kStretch = 4096;
   auto* out = a.out<std::byte>();
   const auto input = [&](int i, int64_t at) { return a.in<std::byte>(i) + at * p.size; };
+  // The sum may lie where an addend does, which must not be gone before it is added.
+  bool aside = false;
+  for (int i = 2; i < p.inputs; ++i) aside |= input(i, 0) == out;
   parallel_for(p.n, p.grain, [&](int64_t begin, int64_t end) {
+    constexpr size_t kMostBytes = 16;  // of an element
+    alignas(64) std::byte stretch[kStretch * kMostBytes];
     for (int64_t b = begin; b < end; b += kStretch) {
       const int64_t m = std::min(kStretch, end - b);
-      std::byte* o = out + b * p.size;
+      std::byte* const place = out + b * p.size;
+      std::byte* const o = aside ? stretch : place;
       if (p.inputs == 1) {
         std::memcpy(o, input(0, b), static_cast<size_t>(m * p.size));
         continue;
@@ -71,6 +77,7 @@ void launch_add_n(const AddNPlan& p, const LaunchArgs& a) {
         const void* operands[] = {i == 1 ? input(0, b) : o, input(i, b)};
         p.add(operands, o, m, {});
       }
+      if (aside) std::memcpy(place, stretch, static_cast<size_t>(m * p.size));
     }
   });
 }
