@@ -35,7 +35,7 @@ def running_a_module():
 
 
 def wait_for_package(package):
-    """Before a module of the package is loaded, which another thread may just be loading as a whole.
+    """Before a module of the package is loaded: another thread may just be loading the package.
 
     Python holds the lock of `package.part` by then and does not wait for `package`. Both threads would go on, each with
     half of what the other loads. So this thread lets its locks of parts go, which the other one may want, until the
@@ -61,16 +61,3 @@ def wait_for_package(package):
         for lock in reversed(held):
             lock.acquire()
 
-
-class Loaded:
-    """The loader of a module that was loaded while this thread waited for its package."""
-
-    def __init__(self, module):
-        self._module = module
-        self._spec = module.__spec__
-
-    def create_module(self, spec):
-        return self._module
-
-    def exec_module(self, module):
-        module.__spec__ = self._spec

@@ -15,7 +15,7 @@ import re
 import sys
 
 from tandem import _core
-from tandem._loading import Loaded, alone, running_a_module, wait_for_package
+from tandem._loading import alone, running_a_module, wait_for_package
 from tandem.import_map import MappedImportlib, mapped_builtins, wants_keras_2
 
 # The minor versions that are tested; pyproject.toml asks for the same ones.
@@ -78,11 +78,23 @@ class _Loader(importlib.abc.Loader):
 
     def __init__(self, inner):
         self._inner = inner
+        self._spec = None  # of a module that is there
 
     def create_module(self, spec):
+        # Not in the finder, which Python asks under the lock of all imports.
+        package = spec.name.partition(".")[0]
+        if spec.name != package:
+            wait_for_package(package)
+            loaded = sys.modules.get(spec.name)
+            if loaded is not None:
+                self._spec = loaded.__spec__
+                return loaded
         return self._inner.create_module(spec)
 
     def exec_module(self, module):
+        if self._spec is not None:
+            module.__spec__ = self._spec
+            return
         with running_a_module():
             self._exec_module(module)
 
@@ -108,14 +120,8 @@ class _Loader(importlib.abc.Loader):
 
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname, path=None, target=None):
-        package = fullname.partition(".")[0]
-        if package not in ("keras", "tf_keras"):
+        if fullname.partition(".")[0] not in ("keras", "tf_keras"):
             return None
-        if fullname != package:
-            wait_for_package(package)
-            loaded = sys.modules.get(fullname)
-            if loaded is not None:
-                return importlib.machinery.ModuleSpec(fullname, Loaded(loaded), is_package=hasattr(loaded, "__path__"))
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
             spec.loader = _Loader(spec.loader)

@@ -207,7 +207,12 @@ namespace {
 int64_t to_dimension(PyObject* item) {
   if (item == Py_None) return kUnknownDim;
   if (is_tensor(item)) {
-    if (tensor_of(item).impl()->symbolic) return kUnknownDim;
+    if (tensor_of(item).impl()->symbolic) {
+      if (!is_integer(tensor_of(item).dtype())) {
+        raise(PyExc_TypeError, "shape must be integers, got " + repr_of(item));
+      }
+      return kUnknownDim;
+    }
     return to_ints(item, "shape")[0];
   }
   const nb::object index = nb::steal(PyNumber_Index(item));

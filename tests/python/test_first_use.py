@@ -43,6 +43,33 @@ def test_keras(run_python, codes):
     assert (status, out) == (0, "0\n"), err[-3000:]
 
 
+def test_a_part_of_keras_while_another_thread_loads_it(run_python):
+    """It was loaded beside the package, and each thread saw half of what the other loaded."""
+    status, out, err = run_python(
+        PROGRAM
+        + """
+    import time
+
+    begun = threading.Event()
+
+    class Slow:
+        def find_spec(self, name, path=None, target=None):
+            if name == "keras.src" and not begun.is_set():
+                begun.set()
+                time.sleep(0.5)
+
+    tf.install_as_tensorflow()
+    sys.meta_path.insert(0, Slow())
+    tf.begun = begun
+    run(["import keras; keras.layers.Dense(1); keras.Sequential()",
+         "tf.begun.wait(); import keras.layers; keras.layers.Dense(1); keras.Sequential()"])
+    import keras.layers
+    print(keras.layers is sys.modules["keras"].layers, keras.layers.__spec__.loader is not None)
+    """
+    )
+    assert (status, out) == (0, "0\nTrue True\n"), err[-3000:]
+
+
 def test_every_name(run_python):
     """Four threads look every public name up, each in an order of its own, and see the same objects."""
     status, out, err = run_python(

@@ -358,3 +358,14 @@ def test_a_scalar_stacked_is_itself():
 def test_more_parts_than_a_graph_holds():
     with pytest.raises(tf.errors.InvalidArgumentError):
         tf.function(lambda x: tf.sparse.split(tf.sparse.from_dense(x), 2**32, 1), open_specs([floats(2, 3)], True))(floats(2, 3))
+
+
+def test_multiples_beyond_int32():
+    """They were cut to 32 bits: a tile of 2**32 rows had none."""
+    with pytest.raises((ValueError, tf.errors.OpError)):
+        tf.function(lambda x: tf.experimental.numpy.tile(x, [2**32, 1]), open_specs([floats(4, 4)], False))(floats(4, 4))
+
+
+def test_a_shape_of_symbolic_floats():
+    with pytest.raises(TypeError):
+        tf.function(lambda x: tf.ensure_shape(x, [x[0], x[1]]))(floats(2))

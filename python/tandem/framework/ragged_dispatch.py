@@ -46,7 +46,7 @@ _HANDLERS = {
     "Tile": lambda inputs, attrs: ragged_ops.tile(inputs[0], inputs[1]),
     "GatherV2": lambda inputs, attrs: ragged_ops.gather(*inputs[:2], attrs.get("axis", 0), attrs.get("batch_dims", 0)),
     "ResourceGather": lambda inputs, attrs: ragged_ops.gather(inputs[0].read_value(), inputs[1]),
-    "ReverseV2": lambda inputs, attrs: ragged_ops.reverse(inputs[0], attrs["axis"]),
+    "ReverseV2": lambda inputs, attrs: ragged_ops.reverse(inputs[0], attrs.get("axis", [])),
     "Size": lambda inputs, attrs: ragged_reduce.count_of(inputs[0], attrs.get("out_type")),
     "Rank": lambda inputs, attrs: ragged_reduce.rank_of(inputs[0]),
     "Softmax": lambda inputs, attrs: ragged_reduce.softmax(inputs[0], attrs.get("axis")),

@@ -272,7 +272,7 @@ def slice(sp_input, start, size, name=None):
     return SparseTensor(kept.indices - start, kept.values, execute("Maximum", end - start, convert_to_tensor(0, "int64")))
 
 
-_MOST_PARTS = 1 << 16  # of a dimension whose size is not known: each is a tensor of the graph
+_MOST_PARTS = 1 << 12  # of a dimension whose size is not known: each is a tensor of the graph
 
 
 def split(sp_input=None, num_split=None, axis=None, name=None):

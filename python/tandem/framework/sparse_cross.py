@@ -41,6 +41,7 @@ class _Column:
             self.counts = execute("UnsortedSegmentSum", execute("OnesLike", rows), rows, self.batch)
         else:
             given = convert_to_tensor(given)
+            given = execute("EnsureShape", given, shape=[None, None]) if given.shape.rank is None else given
             if given.shape.rank != 2:
                 raise ValueError(f"tf.sparse.cross: inputs have two dimensions, got shape {given.shape}.")
             shape = execute("Shape", given, out_type="int64")

@@ -179,10 +179,10 @@ def with_sizes(tensor, outer, inner):
 
 def axis_of(axis, tensor):
     """An axis of the tensor, counted from the first."""
-    rank = tensor.shape.rank
-    if not -rank <= int(axis) < rank:
+    rank, axis = tensor.shape.rank, operator.index(axis)
+    if not -rank <= axis < rank:
         raise ValueError(f"axis {axis} is out of range [{-rank}, {rank}) for a tensor of rank {rank}")
-    return int(axis) % rank
+    return axis % rank
 
 
 def Assert(condition, data, summarize=None, name=None):

@@ -432,7 +432,7 @@ def tile(a, reps):
         return _tile_by(a, reps)
     reps = list(_np.reshape(reps, -1))  # not as lists of lists: there may be many that are empty
     if not a.shape.is_fully_defined():
-        return _tile_by(a, convert_to_tensor([int(r) for r in reps], int32))
+        return _tile_by(a, convert_to_tensor([int(r) for r in reps], int64))
     rank = builtins.max(a.shape.rank, len(reps))
     a = execute("Reshape", a, [1] * (rank - a.shape.rank) + a.shape.as_list())
     return execute("Tile", a, [1] * (rank - len(reps)) + [int(r) for r in reps])
