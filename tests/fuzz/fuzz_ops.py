@@ -110,7 +110,8 @@ MAY_DIFFER = {
     "a tensor for a list of tensors": MayDiffer(r".", r"^value there, here TypeError: a list of tensors is wanted"),
     "a variable is made once": MayDiffer(r".", r"here ValueError: tf\.function only supports singleton tf\.Variables"),
     "a variable of symbolic tensors": MayDiffer(
-        r".", r"is out of scope and cannot be used here|here ValueError: The initial value of a variable depends on", r"Variable|Generator"),
+        r".", r"is out of scope and cannot be used here|here ValueError: The (initial value of a variable depends on"
+        r"|number of a seed's elements must be known)", r"Variable|Generator"),
     "values for a constant, and no tensor": MayDiffer(r".", r"here TypeError: tf\.constant takes values, not a symbolic tensor"),
     "elements that are counted in int32": MayDiffer(  # TensorFlow's shapes are int32 there too, and eagerly it refuses what does not fit
         r".", r"value there, here (TracedArgumentError|InvalidArgumentError): Shape: \d+ does not fit in int32"),
@@ -131,7 +132,9 @@ MAY_DIFFER = {
     "gradients of a graph": MayDiffer(r"^(gradients|hessians)$", r"value here, there RuntimeError"),
     "is it traced?": MayDiffer(r"^is_symbolic_tensor$", r"another value"),
     "nobody reads what was written": MayDiffer(r"^TensorArray", r"value here, there OutOfRangeError"),
-    "a list of a size below zero": MayDiffer(r"^TensorArray", r"value there, here InvalidArgumentError: TensorListReserve: The num_elements"),
+    "nobody reads the rows": MayDiffer(
+        r"^(map_fn|scan|fold[lr]|vectorized_map)$", r"value here, there (ResourceExhaustedError: TensorListFrom|InvalidArgumentError: StridedSlice)"),
+    "a list of a size below zero": MayDiffer(r"^TensorArray", r"value there, here InvalidArgumentError: .*TensorListReserve: The num_elements"),
     "the address of an object": MayDiffer(r"^constant$", r"another value: \['string'.*6174203078"),
     "its rank or size is wanted": MayDiffer(
         r"^(image\.(resize|total_variation|random_jpeg.*)|unstack|raw_ops\.Unpack|nn\.(dilation2d|erosion2d)|(nn|math)\.approx_(max|min)_k"
@@ -144,7 +147,7 @@ MAY_DIFFER = {
     "a count that is no number": MayDiffer(r"^data\.", r"value here, there ValueError: A count of a dataset"),
     "branches and rounds of one structure": MayDiffer(
         r"^(switch_case|case|cond|foldl|foldr|scan|while_loop)$",
-        r"^value there, here (TypeError|ValueError|TracedArgumentError)|^\d results here"),
+        r"^value there, here (TypeError|ValueError|TracedArgumentError|IndexError)|^\d results here"),
     "shapes that only a known one refuses": MayDiffer(
         r"^RaggedTensor\.from_tensor$|assert_shapes$|assert_scalar$|sigmoid_cross_entropy_with_logits$", r"value here, there ValueError"),
     "its static shape": MayDiffer(r"^experimental\.numpy\.shape$|^shape$", r"0 results here"),
@@ -176,7 +179,7 @@ ALSO = {
     "IndexError": r"slice|stack|getitem|gather|squeeze|expand_dims|transpose|axis|dim|shape|swap|move|take|insert|numpy"
     r"|scan|fold|map_fn|^(cond|case|switch_case|Variable)$",  # the caller's own
     "AttributeError": r"\.numpy$|^DeviceSpec|^strings\.format$|^image\.|^sparse\.|^nn\.(safe_)?embedding_lookup_sparse$|^io\.decode_image$"
-    r"|assert_shapes$|assert_same_float_dtype$|^io\.parse_|^nn\.bias_add$",
+    r"|assert_shapes$|assert_same_float_dtype$|^io\.parse_|^nn\.(bias_add|conv_transpose)$",
     "KeyError": r"^$",
     "OverflowError": r"^constant$",
     "RuntimeError": r"^(gradients|hessians)$",

@@ -100,6 +100,11 @@ ANY_RANK = {
     "np.matmul": (tf.experimental.numpy.matmul, [floats(3, 2), floats(2)]),
     "np.dot of numbers": (tf.experimental.numpy.dot, [floats(), floats(3)]),
     "np.tile of nothing": (lambda x: tf.experimental.numpy.tile(x, [2, 1]), [np.zeros([0, 2**31], np.uint8)]),
+    "pool": (lambda x: tf.nn.pool(x, [2, 2], "AVG", strides=[1, 1], padding="SAME"), [floats(1, 5, 6, 2)]),
+    "einsum of what is left": (lambda x, y: tf.einsum("...i,...i->...", x, y), [floats(2, 3), floats(2, 3)]),
+    "sufficient_statistics of integers": (lambda x: tf.nn.sufficient_statistics(x, [0])[:3], [np.int32([[1, 2], [3, 4]])]),
+    "np.atleast_1d of booleans": (tf.experimental.numpy.atleast_1d, [np.array(True)]),
+    "np.size of an axis": (lambda x: tf.experimental.numpy.size(x, True), [floats(2, 3)]),
     "lu_solve": (lambda x, y: tf.linalg.lu_solve(*tf.linalg.lu(x), y), [REGULAR[None], floats(1, 3, 2)]),
     "lu_reconstruct": (lambda x: tf.linalg.lu_reconstruct(*tf.linalg.lu(x)), [REGULAR]),
     "eigh_tridiagonal": (tf.linalg.eigh_tridiagonal, [floats(4) * (1 + 0j), floats(3) * (1 + 2j)]),
@@ -181,6 +186,8 @@ REFUSED = {
     "mfccs of none": (tf.signal.mfccs_from_log_mel_spectrograms, [floats(2, 0)]),
     "boolean_mask": (lambda x: tf.ragged.boolean_mask(x, [[True, False], [False, True]]), [floats(2, 3)]),
     "boolean_mask by a mask": (lambda x: tf.ragged.boolean_mask(floats(2), x), [np.array([True, False])]),
+    "decode_csv into nothing": (lambda x: tf.io.decode_csv(x, []), [np.array([b"3,4"])]),
+    "map_fn into a tensor": (lambda x: tf.map_fn(lambda row: True, x, fn_output_signature=x), [floats(2, 3)]),
     "bincount of bytes": (tf.math.bincount, [np.uint8([255, 1])]),
     "local_response_normalization": (tf.nn.local_response_normalization, [floats(2, 3, 4)]),
     "np.split by places": (lambda x: tf.experimental.numpy.split(tf.range(8), x), [np.float32([1.5])]),
@@ -328,6 +335,8 @@ def test_sizes_of_arrays_below_zero():
     assert tf.TensorArray(tf.int32, -2, dynamic_size=True).unstack([1, 2, 3]).read(1) == 2
     with pytest.raises(tf.errors.OutOfRangeError):
         tf.TensorArray(tf.float32, -2).write(0, 1.0)
+    with pytest.raises(tf.errors.OutOfRangeError):
+        tf.TensorArray(tf.float32, 2).scatter([0, 2], [1.0, 2.0])
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
         tf.function(lambda: tf.TensorArray(tf.float32, -2).write(0, 1.0).stack())()
 

@@ -201,8 +201,8 @@ def _squeezed(value, axis):
 
 def tile(value, multiples):
     multiples, rank = convert_to_tensor(multiples), value.shape.rank
-    if multiples.shape[0] not in (None, rank):
-        raise ValueError(f"tf.tile: {multiples.shape[0]} multiples do not fit a ragged tensor of rank {rank}.")
+    if multiples.shape.rank != 1 or multiples.shape[0] not in (None, rank):
+        raise ValueError(f"tf.tile: multiples of shape {multiples.shape} do not fit a ragged tensor of rank {rank}.")
     known = static_value(multiples)
     for axis in range(rank):
         if known is None or known[axis] != 1:

@@ -152,6 +152,7 @@ def with_rank(tensor, least, most=None):
 
 def size_of(tensor, axis):
     """The size of a dimension: a number where it is known, a tensor where not."""
+    axis = operator.index(axis)
     known = tensor.shape[axis] if tensor.shape.rank is not None else None
     return execute("Shape", tensor)[axis] if known is None else known
 

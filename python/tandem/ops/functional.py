@@ -72,6 +72,9 @@ def map_fn(
         # As in TensorFlow: without a signature results are like elems.
         specs = composites.rebuild(rows._elems, lambda t, path: None if t is None else TensorSpec(None, t.dtype))
         signature = batches.rows(specs)
+    for spec in nest.flatten(signature):
+        if _core.is_tensor_like(spec):
+            raise TypeError(f"fn_output_signature takes dtypes and specs, not tensors: {spec!r}.")
     if rows.static_count == 0:
         signature = _made_of_a_row(rows, fn)
     return _stacked(rows, fn, signature)

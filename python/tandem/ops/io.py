@@ -5,6 +5,7 @@ import collections
 import numpy as np
 
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.dtypes import int32, int64, string, uint8, uint16
 
 
@@ -21,6 +22,8 @@ def decode_csv(
 ):
     """Columns of comma-separated values; a default gives each its dtype."""
     defaults = []
+    if len(record_defaults) == 0:
+        raise InvalidArgumentError(None, None, "DecodeCSV: record_defaults must have an element for each column, at least 1.")
     for value in record_defaults:
         if hasattr(value, "as_numpy_dtype"):  # a dtype: the column is required
             value = np.zeros([0], value.as_numpy_dtype)

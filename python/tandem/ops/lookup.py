@@ -175,6 +175,8 @@ class StaticHashTable(Table):
     def _check_unique(self, keys, values):
         from tandem.framework.errors import InvalidArgumentError
 
+        if keys._symbolic or values._symbolic:
+            raise ValueError("tf.lookup: the entries of a table must be known when a function that makes it is traced.")
         seen = {}
         for key, value in zip(*(np.reshape(t.numpy(), -1).tolist() for t in (keys, values))):
             if seen.setdefault(key, value) != value:

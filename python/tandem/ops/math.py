@@ -100,6 +100,13 @@ def einsum(equation, *inputs, **kwargs):
         labels = equation.replace(" ", "").partition("->")[0].split(",")
         if len(labels) == len(tensors):  # the equation says what ranks they have
             tensors = [with_rank(x, len(names), len(names)) for x, names in zip(tensors, labels)]
+    for i, x in enumerate(tensors):
+        if x.shape.rank is None and isinstance(equation, str) and "..." in equation:
+            from tandem.ops.ranks import by_rank
+
+            named = equation.replace(" ", "").partition("->")[0].split(",")[i : i + 1]
+            least = len("".join(named).replace("...", ""))
+            return by_rank(lambda known: einsum(equation, *tensors[:i], known, *tensors[i + 1 :]), x, least)
     return _core.functions.einsum(equation, tensors)
 
 

@@ -213,7 +213,7 @@ def pool(
     n = len(_list(window_shape))
     return _pool(
         _f.max_pool if pooling_type == "MAX" else _f.avg_pool, input, window_shape,
-        [1] * n if strides is None else strides, padding, data_format,
+        [1] * n if strides is None else strides, padding, data_format, n + 2,
     )  # fmt: skip
 
 

@@ -44,13 +44,15 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
 def sufficient_statistics(x, axes, shift=None, keepdims=False, name=None):
     """Count, sum and sum of squares, after a shift."""
     x = convert_to_tensor(x)
+    if x.shape.rank is None:
+        return by_rank(lambda known: sufficient_statistics(known, axes, shift, keepdims), x, least_rank(axes))
     axes = list(dict.fromkeys(axis_of(a, x) for a in (axes if isinstance(axes, (list, tuple)) else [axes])))
     sizes = [x.shape[a] for a in axes]
     if None in sizes:
         shape = execute("GatherV2", execute("Shape", x), axes)
         count = execute("Cast", execute("Prod", shape), dtype=x.dtype)
     else:
-        count = convert_to_tensor(float(math.prod(sizes)), x.dtype)
+        count = convert_to_tensor(math.prod(sizes) * (1 if x.dtype.is_integer else 1.0), x.dtype)
     moved = x if shift is None else x - convert_to_tensor(shift, x.dtype)
     sums = execute("Sum", moved, axis=axes, keepdims=keepdims)
     squares = execute("Sum", execute("Square", moved), axis=axes, keepdims=keepdims)

@@ -114,7 +114,9 @@ def stack(values, axis=0, name=None):
     if any(isinstance(v, RaggedTensor) for v in values):
         return ragged_ops.stack(values, axis)
     rank = values[0].shape.rank
-    if rank is not None and not -rank - 1 <= axis <= rank:
+    if rank is None:
+        raise ValueError("tf.ragged.stack: the rank of the tensors must be known, it decides what is ragged.")
+    if not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis = {axis} out of bounds: expected {-rank - 1} <= axis < {rank + 1}")
     if axis in (rank, -1):
         return execute("Pack", values, axis=axis)

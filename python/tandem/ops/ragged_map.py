@@ -80,6 +80,8 @@ class _SparseResults:
             self.arrays.append(TensorArray(int64, size=count, infer_shape=False, element_shape=shape))
 
     def write(self, arrays, index, value):
+        if not isinstance(value, SparseTensor):
+            raise TypeError(f"The function returned {value!r} where a sparse row was expected: give fn_output_signature.")
         parts = [value.values, value.indices, execute("Shape", value.values, out_type=int64), value.dense_shape]
         return [array.write(index, part) for array, part in zip(arrays, parts)]
 

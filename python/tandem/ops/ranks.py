@@ -39,7 +39,7 @@ def by_rank(function, tensor, least=0, most=MOST):
 
     def refused(why=f"The rank must be {least} to {most}."):
         check.Assert(convert_to_tensor(False), [why, "shape:", execute("Shape", tensor)])
-        return composites.rebuild(made[0], lambda leaf, path: _anything_like(leaf))
+        return composites.rebuild(made[0], lambda leaf, path: None if leaf is None else _anything_like(leaf))
 
     rank = execute("Rank", tensor)
     return switch_case(rank - least, [of_rank(r) for r in range(least, most + 1)], default=refused)
@@ -49,4 +49,5 @@ def _anything_like(leaf):
     """What nobody sees, for an assertion has failed."""
     leaf = convert_to_tensor(leaf)
     sizes = [1] * (leaf.shape.rank or 0)
-    return execute("Fill", sizes, convert_to_tensor("" if leaf.dtype.name == "string" else 0, leaf.dtype))
+    nothing = "" if leaf.dtype.name == "string" else False if leaf.dtype.is_bool else 0
+    return execute("Fill", sizes, convert_to_tensor(nothing, leaf.dtype))

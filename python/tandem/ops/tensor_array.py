@@ -156,6 +156,9 @@ class TensorArray:
     def scatter(self, indices, value, name=None):
         value = self._value(value if isinstance(value, _core.Tensor) else convert_to_tensor(value, self._dtype))
         self._merge(_rows(value.shape))
+        if _core.executing_eagerly():
+            for index in convert_sizes(indices, None, "int32").numpy().reshape(-1):
+                self._check_index(index, True)
         flow = execute(
             "TensorListScatterIntoExistingList", self._flow, value, as_int32(indices, "indices"),
             known_shape=self._element[0],
