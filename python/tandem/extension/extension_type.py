@@ -6,6 +6,7 @@ others like them together (`_tf_rebuild`); what is not a tensor is part of the t
 
 import abc
 import inspect
+import sys
 import typing
 
 from tandem import _core
@@ -24,7 +25,7 @@ class ExtensionTypeMetaclass(abc.ABCMeta):
     def __init__(cls, name, bases, namespace):
         super().__init__(name, bases, namespace)
         cls._tf_annotations = None  # worked out when a value is first made: names may be defined later
-        own = {n: a for n, a in namespace.get("__annotations__", {}).items() if typing.get_origin(a) is not typing.ClassVar}
+        own = {n: a for n, a in _annotations(namespace).items() if typing.get_origin(a) is not typing.ClassVar}
         for field, annotation in own.items():
             if field in _RESERVED:
                 raise ValueError(f"The field annotations for {name} are invalid. Field {field!r} is reserved.")
@@ -59,6 +60,20 @@ class ExtensionTypeMetaclass(abc.ABCMeta):
         if cls.__dict__["_tf_annotations"] is None:
             cls._tf_annotations = typing.get_type_hints(cls, localns=dict(_known))
         return cls._tf_annotations
+
+
+def _annotations(namespace):
+    """Those in the body of a class. Python 3.14 works them out when they are asked for: names that are not defined yet
+    are then strings, as quoted ones are."""
+    if "__annotations__" in namespace or sys.version_info < (3, 14):
+        return namespace.get("__annotations__", {})
+    import annotationlib
+
+    annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+    if annotate is None:
+        return {}
+    found = annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
+    return {n: a.__forward_arg__ if isinstance(a, annotationlib.ForwardRef) else a for n, a in found.items()}
 
 
 def _has_own_constructor(bases):
