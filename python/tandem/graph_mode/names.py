@@ -140,6 +140,10 @@ python.data.util.structure: data_specs | _RaggedTensorStructure=RaggedTensorStru
 python.platform.googletest: testing | StubOutForTesting
 python.platform.benchmark: testing | benchmark_config TensorFlowBenchmark=Benchmark
 python.framework.test_util: testing | assert_equal_graph_def_v1=assert_equal_graph_def
+python.ops.candidate_sampling_ops: samplers | all_candidate_sampler compute_accidental_hits
+python.ops.candidate_sampling_ops: samplers | fixed_unigram_candidate_sampler log_uniform_candidate_sampler
+python.ops.candidate_sampling_ops: samplers | uniform_candidate_sampler
+python.ops.nn_impl: samplers | nce_loss sampled_softmax_loss
 python.training.optimizer: optimizer | Optimizer
 python.training.gradient_descent: optimizers | GradientDescentOptimizer
 python.training.momentum: optimizers | MomentumOptimizer

@@ -194,3 +194,23 @@ def composite_forms(tf, folder):
     with tf.Session() as sess:
         return [sess.run(tf.sparse_tensor_to_dense(merged)), sess.run(tf.reduce_sum(rows, 1), {rows: given}),
                 given.to_list(), sess.run(tf.string_split(["a b", "c"]).values)]  # fmt: skip
+
+
+@program
+def sampled_classes(tf, folder):
+    """With given candidates the losses are TensorFlow's; what is drawn has the right counts."""
+    w = tf.constant(np.sin(np.arange(20.0)).reshape(5, 4).astype(np.float32))
+    b, x = tf.constant([0.1, 0.2, 0.3, 0.4, 0.5]), tf.constant(np.cos(np.arange(8.0)).reshape(2, 4).astype(np.float32))
+    labels = tf.constant([[1], [3]], tf.int64)
+    given = tf.constant([0, 3, 4], tf.int64), tf.constant([[0.5], [0.3]]), tf.constant([0.9, 0.4, 0.2])
+    losses = [tf.nn.nce_loss(w, b, labels, x, 3, 5, sampled_values=given),
+              tf.nn.sampled_softmax_loss(w, b, labels, x, 3, 5, sampled_values=given)]  # fmt: skip
+    hits = tf.nn.compute_accidental_hits(labels, given[0], 1)
+    drawn = tf.random.log_uniform_candidate_sampler(labels, 1, 5, True, 5)
+    often = tf.random.uniform_candidate_sampler(labels, 1, 4, False, 8)
+    every = tf.random.all_candidate_sampler(labels, 1, 5, True)
+    with tf.Session() as sess:
+        candidates = sess.run(drawn)[0]
+        numbers, counts, _ = sess.run(often)
+        return [sess.run(losses), sess.run(hits[:2]), sorted(candidates.tolist()), len(numbers), counts,
+                sorted(sess.run(every)[0].tolist())]  # fmt: skip
