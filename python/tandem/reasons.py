@@ -27,17 +27,29 @@ data.experimental | later |
 compat.v1.feature_column | later | use Keras's preprocessing layers
 linalg | absent |
 graph_util | later | graphs have no GraphDef
-compat.v1.graph_util | later | graphs have no GraphDef
-compat.v1.Session | later | there are no sessions: call a tf.function
-compat.v1.InteractiveSession | later | there are no sessions: call a tf.function
-compat.v1.saved_model | later | use tf.saved_model.save and tf.saved_model.load
-compat.v1.train | later | use tf.keras.optimizers, tf.train.Checkpoint or tf.data
-compat.v1.GraphDef | later | graphs have no GraphDef
-compat.v1.ConfigProto | later | there are no sessions: tf.config has what is configured
-compat.v1.losses | later | use tf.keras.losses
-compat.v1.metrics | later | use tf.keras.metrics
+compat.v1.graph_util | later | graphs of sessions are not stored: build them by the program
+compat.v1.saved_model | later | use tf.compat.v1.saved_model.simple_save and loader.load
+compat.v1.train | later | use tf.train.Checkpoint or tf.data
+compat.v1.train.import_meta_graph | later | graphs of sessions are not stored: build the graph by the program and restore with tf.train.Saver
+compat.v1.train.export_meta_graph | later | graphs of sessions are not stored: save variables with tf.train.Saver, functions with tf.saved_model
+compat.v1.train.SyncReplicasOptimizer | later | there are no parameter servers; use tf.distribute.MirroredStrategy
+compat.v1.train.Server | later | processes do not call each other; use tf.distribute.MirroredStrategy
+compat.v1.train.do_quantize_training_on_graphdef | later | there are no quantized kernels
+compat.v1.train.sdca | out of scope | it is for estimators
+compat.v1.create_partitioned_variables | later | variables are not cut into parts
+compat.v1.import_graph_def | later | graphs of sessions are not stored: build them by the program
+compat.v1.wrap_function | later | build a tf.Graph and run it with tf.compat.v1.Session
+compat.v1.get_session_handle | later | fetch the value and feed it, or use a variable
+compat.v1.get_session_tensor | later | fetch the value and feed it, or use a variable
+compat.v1.delete_session_tensor | later | fetch the value and feed it, or use a variable
+compat.v1.FixedLengthRecordReader | later | use tf.data.FixedLengthRecordDataset
+compat.v1.TFRecordReader | later | use tf.data.TFRecordDataset
+compat.v1.TextLineReader | later | use tf.data.TextLineDataset
+compat.v1.WholeFileReader | later | use tf.data and tf.io.read_file
+compat.v1.IdentityReader | later | use tf.data
+compat.v1.LMDBReader | later | use tf.data.Dataset.from_generator
+compat.v1.ReaderBase | later | use tf.data
 compat.v1.nn | later | use tf.nn
-compat.v1.summary | later | use tf.summary
 compat.v1.data | later | use tf.data
 compat.v1.profiler | out of scope | use tf.profiler.experimental
 compat.v1.python_io | later | use tf.io

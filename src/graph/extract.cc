@@ -41,7 +41,7 @@ class Extraction {
     }
     for (int32_t i : needed_) {
       const Node& n = from_.node(i);
-      if (!n.is_op("VarIsInitializedOp")) continue;
+      if (!n.is_op("VariableHasValue")) continue;
       made_.asked.push_back(variable_handle(from_, n.inputs[0]));
       values_[{i, 0}] = to.add_parameter(DType::kBool, Shape{}, n.name);
     }
@@ -103,7 +103,7 @@ class Extraction {
   void add(int32_t i) {
     const Node& n = from_.node(i);
     if (n.kind == Node::Kind::kVariable || n.is_op("NoOp")) return;
-    if (n.is_op("VarIsInitializedOp")) return;
+    if (n.is_op("VariableHasValue")) return;
     if (n.kind == Node::Kind::kParameter) {
       throw InvalidArgumentError(fmt::format(
           "You must feed a value for placeholder tensor '{}' with dtype {} and shape {}",

@@ -162,7 +162,8 @@ void register_effect_ops(OpTable& table) {
              .doc = "Does nothing; what it comes after is done.",
              .outputs = {},
              .infer = [](InferContext&) {},
-             .differentiable = false});
+             .differentiable = false,
+             .dynamic = true});
   table.add({.name = "PlaceholderWithDefault",
              .doc = "A tensor that is used where no other is given.",
              .inputs = {{.name = "input"}},
@@ -170,13 +171,21 @@ void register_effect_ops(OpTable& table) {
              .infer = infer_default,
              .gradient = [](GradContext& c) { c.set(0, c.raw_grad(0)); },
              .grad_inputs = 0,
-             .grad_outputs = 0});
-  table.add({.name = "VarIsInitializedOp",
+             .grad_outputs = 0,
+             .dynamic = true});
+  table.add({.name = "VariableHasValue",
              .doc = "Whether a variable has a value.",
              .inputs = {{.name = "resource", .resource = true}},
              .infer = [](InferContext& c) { c.add_output(DType::kBool, Shape{}); },
              .differentiable = false,
              .effects = kReadsState});
+  add_host_function("NoOp", [](AttrsRef, std::span<const Tensor>) {
+    return std::vector<Tensor>{};
+  });
+  add_host_function("PlaceholderWithDefault",
+                    [](AttrsRef, std::span<const Tensor> inputs) {
+                      return std::vector<Tensor>{inputs[0]};
+                    });
   add_host_function("StringFormat", run_format);
   add_host_function("PrintV2", run_print);
   add_host_function("Assert", run_assert);

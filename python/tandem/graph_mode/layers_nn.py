@@ -64,3 +64,26 @@ def dilation2d_v1(
 
 def erosion2d(value, kernel, strides, rates, padding, name=None):
     return get("nn.erosion2d")(value, kernel, strides, padding, "NHWC", rates)
+
+
+def _pulled_back(of, sizes, out_backprop):
+    """The gradient of a linear function at zeros of this shape."""
+    with get("GradientTape")() as tape:
+        start = get("zeros")(sizes, _core.convert_to_tensor(out_backprop).dtype)
+        tape.watch(start)
+        value = of(start)
+    return tape.gradient(value, start, output_gradients=out_backprop)
+
+
+def depthwise_conv2d_native_backprop_input(
+    input_sizes, filter, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None
+):
+    return _pulled_back(lambda x: depthwise_conv2d_native(x, filter, strides, padding, data_format, dilations), input_sizes,
+                        out_backprop)  # fmt: skip
+
+
+def depthwise_conv2d_native_backprop_filter(
+    input, filter_sizes, out_backprop, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None
+):
+    return _pulled_back(lambda w: depthwise_conv2d_native(input, w, strides, padding, data_format, dilations), filter_sizes,
+                        out_backprop)  # fmt: skip

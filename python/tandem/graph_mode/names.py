@@ -144,6 +144,8 @@ python.ops.candidate_sampling_ops: samplers | all_candidate_sampler compute_acci
 python.ops.candidate_sampling_ops: samplers | fixed_unigram_candidate_sampler log_uniform_candidate_sampler
 python.ops.candidate_sampling_ops: samplers | uniform_candidate_sampler
 python.ops.nn_impl: samplers | nce_loss sampled_softmax_loss
+python.ops.nn_ops: layers_nn | depthwise_conv2d_native_backprop_filter depthwise_conv2d_native_backprop_input
+python.ops.summary_ops_v2: summary | all_v2_summary_ops initialize
 python.training.optimizer: optimizer | Optimizer
 python.training.gradient_descent: optimizers | GradientDescentOptimizer
 python.training.momentum: optimizers | MomentumOptimizer

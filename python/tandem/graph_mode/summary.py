@@ -255,3 +255,12 @@ class FileWriterCache:
         if found is None:
             found = FileWriterCache._writers[logdir] = FileWriter(logdir)
         return found
+
+
+def all_v2_summary_ops():
+    """Summaries of tf.summary are written where they are made: none waits in a collection."""
+    return None if _core.executing_eagerly() else []
+
+
+def initialize(graph=None, session=None):
+    """Writers of tf.summary are ready when they are made."""

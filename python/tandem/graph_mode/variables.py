@@ -136,7 +136,7 @@ class GraphVariable(VariableV1):
 
     def is_initialized(self, name=None):
         _core.name_next(name or "IsVariableInitialized")
-        return _core.execute("VarIsInitializedOp", self)
+        return _core.execute("VariableHasValue", self)
 
     def initialized_value(self):
         from tandem._namespaces import get

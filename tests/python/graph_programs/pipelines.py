@@ -171,8 +171,13 @@ def normalized_by_the_batch(tf, folder):
     out, mean, variance = tf.nn.fused_batch_norm(x, [1.0, 2.0], [0.5, 0.0])
     used, _, _ = tf.nn.fused_batch_norm(x, [1.0, 2.0], [0.5, 0.0], [0.1, 0.2], [1.0, 2.0], is_training=False)
     pooled, places = tf.nn.max_pool_with_argmax(x, [1, 2, 2, 1], [1, 1, 1, 1], "VALID")
+    w = tf.constant(np.cos(np.arange(8.0)).reshape(2, 2, 2, 1).astype(np.float32))
+    form = [1, 1, 1, 1], "SAME"
+    back = tf.nn.depthwise_conv2d_native_backprop_input([2, 3, 3, 2], w, x, *form)
+    weights = tf.nn.depthwise_conv2d_native_backprop_filter(x, [2, 2, 2, 1], x, *form)
     with tf.Session() as sess:
-        return sess.run([out[0, 0], mean, variance, used[0, 0], pooled[0, 0], places[0, 0]])
+        made = [out[0, 0], mean, variance, used[0, 0], pooled[0, 0], places[0, 0], back[0], weights[..., 0]]
+        return sess.run(made)
 
 
 @program
