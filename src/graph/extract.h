@@ -23,8 +23,8 @@ std::vector<int32_t> needed_nodes(const Tracer& tracer, const ExtractRequest& re
 
 /// A variable in a function that was taken out.
 struct VariableUse {
-  Tensor handle;         // as the graph knows it
-  bool read = false;     // its first value matters
+  Tensor handle;      // as the graph knows it
+  bool read = false;  // its first value matters
   bool written = false;
 };
 

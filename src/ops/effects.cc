@@ -179,9 +179,8 @@ void register_effect_ops(OpTable& table) {
              .infer = [](InferContext& c) { c.add_output(DType::kBool, Shape{}); },
              .differentiable = false,
              .effects = kReadsState});
-  add_host_function("NoOp", [](AttrsRef, std::span<const Tensor>) {
-    return std::vector<Tensor>{};
-  });
+  add_host_function(
+      "NoOp", [](AttrsRef, std::span<const Tensor>) { return std::vector<Tensor>{}; });
   add_host_function("PlaceholderWithDefault",
                     [](AttrsRef, std::span<const Tensor> inputs) {
                       return std::vector<Tensor>{inputs[0]};

@@ -163,8 +163,8 @@ struct PySession {
     options.shape = v.shape;
     const bool host = v.dtype == DType::kString;
     Device& where = host ? Runtime::get().cpu() : *v.device;
-    VariableSlot made{Variable(make_tensor(where, v.dtype, shape), options).handle(), v.name,
-              false};
+    VariableSlot made{Variable(make_tensor(where, v.dtype, shape), options).handle(),
+                      v.name, false};
     variable_of(made.handle).shape = v.shape;
     return made;
   }
@@ -270,8 +270,7 @@ nb::object value_of_variable(PySession& s, nb::handle variable) {
 void load_variable(PySession& s, nb::handle variable, nb::handle value) {
   VariableSlot& slot = slot_of(s, variable);
   const OutsideGraphs outside;
-  const Tensor tensor =
-      to_tensor(value.ptr(), {.dtype = variable_of(slot.handle).dtype});
+  const Tensor tensor = to_tensor(value.ptr(), {.dtype = variable_of(slot.handle).dtype});
   Variable::from_handle(slot.handle).assign(tensor);
   slot.ready = true;
 }
@@ -319,12 +318,9 @@ void bind_graph_session(nb::module_& m) {
   nb::class_<PyRun>(m, "GraphRun", "A part of a graph as a compiled function.")
       .def("__call__", call_run, nb::arg("feeds"), nb::arg("as_tensors") = false)
       .def("check", check_ready, "Raises where a variable that is read has no value.")
-      .def_prop_ro("compiled",
-                   [](const PyRun& r) { return compiled_object(r.function); })
+      .def_prop_ro("compiled", [](const PyRun& r) { return compiled_object(r.function); })
       .def("explain", [](const PyRun& r) { return r.function->explain(); })
-      .def("dump", [](const PyRun& r) {
-        return r.function->function().graph().dump();
-      });
+      .def("dump", [](const PyRun& r) { return r.function->function().graph().dump(); });
   m.def("place_of", place_of, nb::arg("tensor"),
         "(node, output) of a symbolic tensor, else None.");
 }

@@ -245,11 +245,12 @@ PyObject* str(PyObject* o) {
     std::string text;
     if (is_symbolic(o)) {
       const nb::object name = nb::steal(get_name(o, nullptr));
-      text = fmt::format("Tensor(\"{}\"{}, dtype={})", nb::str(name).c_str(),
-                         t.shape().has_rank()
-                             ? std::string(", shape=") + nb::str(shape_object(t.shape())).c_str()
-                             : std::string(),
-                         dtype_name(t.dtype()));
+      text = fmt::format(
+          "Tensor(\"{}\"{}, dtype={})", nb::str(name).c_str(),
+          t.shape().has_rank()
+              ? std::string(", shape=") + nb::str(shape_object(t.shape())).c_str()
+              : std::string(),
+          dtype_name(t.dtype()));
     } else {
       const Interruptible unlocked;
       text = t.str();

@@ -600,8 +600,10 @@ const std::set<std::string> kTestedElsewhere = {
     "LookupTableSizeV2",
     "MakeIterator",
     "MatchingFiles",
+    "NoOp",
     "ParseExample",
     "ParseTensor",
+    "PlaceholderWithDefault",
     "PrintV2",
     "PyFunc",
     "ReadFile",
@@ -626,6 +628,7 @@ const std::set<std::string> kTestedElsewhere = {
     "TensorListSplit",
     "TensorListStack",
     "TensorListZerosLike",
+    "VariableHasValue",
     "WriteFile",
     "WriteSummary",
 };

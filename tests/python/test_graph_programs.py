@@ -8,6 +8,7 @@ import sys
 
 import graph_programs
 import pytest
+
 import tandem
 
 HERE = pathlib.Path(__file__).parent

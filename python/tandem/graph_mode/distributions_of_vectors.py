@@ -3,6 +3,7 @@
 from tandem import _core
 from tandem._namespaces import get
 from tandem.graph_mode import distributions as base
+from tandem.graph_mode.divergences import RegisterKL
 
 
 class Categorical(base.Distribution):
@@ -145,13 +146,13 @@ class DirichletMultinomial(base.Distribution):
         return self.total_count[..., None] * self.concentration / self.total_concentration[..., None]
 
 
-@base.RegisterKL(Categorical, Categorical)
+@RegisterKL(Categorical, Categorical)
 def _of_categoricals(a, b, name=None):
     log = get("nn.log_softmax")
     return get("reduce_sum")(get("nn.softmax")(a.logits) * (log(a.logits) - log(b.logits)), axis=-1)
 
 
-@base.RegisterKL(Dirichlet, Dirichlet)
+@RegisterKL(Dirichlet, Dirichlet)
 def _of_dirichlets(a, b, name=None):
     digamma, lbeta = get("math.digamma"), get("math.lbeta")
     difference = a.concentration - b.concentration

@@ -6,8 +6,8 @@ Values that are there decide at once, in Python. In a traced function branches a
 from tandem import _core
 from tandem._core import convert_to_tensor, execute
 from tandem.framework import composites, nest
-from tandem.framework.graph import gives_operation
 from tandem.framework.errors import InvalidArgumentError
+from tandem.framework.graph import gives_operation
 
 
 def is_symbolic(value):

@@ -5,9 +5,9 @@ import math
 
 from tandem import _core
 from tandem._core import Tensor, as_dtype, convert_to_tensor, execute
-from tandem.framework.graph import session_graph
 from tandem.framework.dtypes import float32, int32
 from tandem.framework.errors import InvalidArgumentError
+from tandem.framework.graph import session_graph
 from tandem.framework.indexed_slices import IndexedSlices
 from tandem.ops.check import assert_less, assert_non_negative, assert_positive, axis_of, with_rank
 from tandem.ops.sizes import as_int32, of_one_dtype

@@ -5,11 +5,10 @@ import glob
 import numpy as np
 
 from tandem import _core
-from tandem.framework import nest as plain_nest
-from tandem.framework.graph import session_graph
-from tandem.framework import gfile
+from tandem.framework import gfile, nest as plain_nest
 from tandem.framework.dtypes import int64
 from tandem.framework.errors import InvalidArgumentError
+from tandem.framework.graph import session_graph
 from tandem.framework.ragged import RaggedTensor, RaggedTensorSpec
 from tandem.framework.sparse import SparseTensor, SparseTensorSpec
 from tandem.framework.spec import TensorSpec, TypeSpec
