@@ -13,6 +13,7 @@ from tandem import _core
 from tandem.framework import composites
 from tandem.framework.concrete_function import ConcreteFunction
 from tandem.framework.function_type import FunctionType, Slot, mark, skeleton, spec_of, with_open_sizes
+from tandem.framework.graph import session_graph
 from tandem.framework.log import log as _log
 from tandem.framework.spec import TensorSpec
 from tandem.framework.tracing import Traced, trace_callable  # noqa: F401  (for others)
@@ -148,6 +149,11 @@ class Function(_core.FunctionCache):
             return self._python_function(*args, **kwargs)
         if self._type.specs is not None:
             args, kwargs = composites.rebuild(self._type.bind(args, kwargs), _read)
+        graph = session_graph()
+        if graph is not None and graph._is_innermost:
+            from tandem.graph_mode.ops import with_effects
+
+            return with_effects(graph, lambda: composites.rebuild(self._body()(*args, **kwargs), _read_variable))
         # As from a call of the trace: a variable that is returned is read.
         return composites.rebuild(self._body()(*args, **kwargs), _read_variable)
 

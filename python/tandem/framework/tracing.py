@@ -4,7 +4,7 @@ import itertools
 
 from tandem import _core
 from tandem.framework import composites, creation
-from tandem.framework.graph import FuncGraph
+from tandem.framework.graph import FuncGraph, session_graph
 from tandem.framework.spec import TensorSpec
 from tandem.framework.variable import variable_of_handle
 
@@ -29,7 +29,12 @@ class Traced:
 
     def call(self, tensors):
         """The structured results for a list of tensors."""
-        return composites.unpack(self.results, self.compiled(tensors))
+        graph = session_graph()
+        if graph is None or not graph._is_innermost:
+            return composites.unpack(self.results, self.compiled(tensors))
+        from tandem.graph_mode.ops import with_effects
+
+        return composites.unpack(self.results, with_effects(graph, lambda: self.compiled(tensors)))
 
     @property
     def variables(self):

@@ -27,7 +27,6 @@ class Graph(TracedGraph):
 
     def __init__(self):
         super().__init__("graph")
-        naming.install()
         self._open = True
         self._collections = {}
         self._operations = {}
@@ -172,6 +171,7 @@ class Graph(TracedGraph):
 
 @contextlib.contextmanager
 def _entered(graph):
+    naming.install()
     controls, graph._controls = graph._controls, []
     try:
         graph._enter()
@@ -275,6 +275,7 @@ def is_eager_enabled():
 
 
 def _enter_default():
+    naming.install()
     graph = default_graph()
     graph._enter()
     _thread.graphs.append(graph)

@@ -1,6 +1,7 @@
 """What graph mode adds to the ops: placeholders, constants as operations, groups of operations."""
 
 from tandem import _core
+from tandem.framework import composites
 from tandem.framework.graph import _scope_in
 from tandem.framework.shape import as_shape
 from tandem.graph_mode import graph as graphs
@@ -103,6 +104,27 @@ def with_dependencies(dependencies, output_tensor, name=None):
         if name is not None:
             _core.name_next(name)
         return _core.execute("Identity", _core.convert_to_tensor(output_tensor))
+
+
+def with_effects(graph, make):
+    """What make() gives, whose tensors then need all operations with effects that it has made."""
+    before = len(graph)
+    made = make()
+    effects = [n for n in range(before, len(graph)) if _has_effect(graph, n)]
+    if not effects:
+        return made
+    with graph.control_dependencies([graph._operation(n) for n in effects]):
+        return composites.rebuild(made, _after)
+
+
+def _after(value, path):
+    """The value, after what the scope says."""
+    return _core.execute("Identity", value) if isinstance(value, _core.Tensor) and value._symbolic else value
+
+
+def _has_effect(graph, node):
+    _, kind, _, _, outputs, _ = graph._describe(node)
+    return (outputs == 0 and kind not in ("NoOp", "VarHandleOp")) or kind in ("If", "Case", "While", "PyFunc")
 
 
 def effect(name, function):

@@ -88,11 +88,7 @@ class BaseSession:
     def _plan(self, key, fetches, feed_dict):
         with self._lock:
             plan = _Plan()
-            plan.fetches = Fetches(self._graph, fetches)
-            if len(self._graph) == 0 and not plan.fetches.has_values:
-                raise RuntimeError(
-                    "The Session graph is empty. Add operations to the graph before calling run()."
-                )
+            plan.fetches = self._fetches(fetches)
             plan.feeds = [feed_parts(self._graph, fed) for fed in feed_dict or ()]
             plan.kept = list(feed_dict or ())
             fed = [_core.place_of(part) for parts in plan.feeds for part in parts.tensors]
@@ -102,6 +98,18 @@ class BaseSession:
                 self._plans.pop(next(iter(self._plans)))
             self._plans[key] = plan
             return plan
+
+    def _fetches(self, fetches):
+        """Taken apart. In an empty graph there are only composite tensors that were made of values."""
+        if len(self._graph):
+            return Fetches(self._graph, fetches)
+        try:
+            found = Fetches(self._graph, fetches)
+        except (TypeError, ValueError):
+            found = None
+        if found is None or not found.has_values:
+            raise RuntimeError("The Session graph is empty. Add operations to the graph before calling run().")
+        return found
 
     def _find_sources(self, plan, fed):
         """What else has to be given or done; a placeholder that nobody feeds is an error."""

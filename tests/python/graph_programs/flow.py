@@ -253,3 +253,19 @@ def other_metrics(tf, folder):
         sess.run(tf.local_variables_initializer())
         sess.run([u for _, u in made])
         return sess.run([v for v, _ in made])
+
+
+@program
+def functions(tf, folder):
+    """What a tf.function writes is written when one of its results is fetched."""
+    v = tf.Variable(1.0, use_resource=True)
+
+    @tf.function
+    def step(x):
+        v.assign_add(x)
+        return x * 2.0
+
+    doubled = step(tf.constant(3.0))
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        return [sess.run(doubled), sess.run(v), sess.run(doubled), sess.run(v)]
