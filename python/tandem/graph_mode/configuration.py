@@ -127,7 +127,37 @@ class RunOptions(_Message):
 
 
 class _StepStats(_Message):
+    """What was measured of a run: by device, when each kernel ran. `_trace` is the recording as JSON."""
+
     _fields = {"dev_stats": list}
+    _trace = '{"traceEvents": []}'
+
+
+class _DeviceStepStats(_Message):
+    _fields = {"device": "", "node_stats": list, "thread_names": dict}
+
+
+class _NodeExecStats(_Message):
+    _fields = {"node_name": "", "all_start_micros": 0, "op_start_rel_micros": 0, "op_end_rel_micros": 0,
+               "all_end_rel_micros": 0, "timeline_label": "", "thread_id": 0}  # fmt: skip
+
+
+def _step_stats(trace):
+    """A recording in Chrome's form as the message."""
+    import json
+
+    events = json.loads(trace)["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e.get("ph") == "M" and e.get("name") == "process_name"}
+    by_device = {}
+    for event in events:
+        if event.get("ph") == "X":
+            took = int(event.get("dur", 0))
+            by_device.setdefault(names.get(event["pid"], str(event["pid"])), []).append(_NodeExecStats(
+                node_name=event["name"], all_start_micros=int(event["ts"]), op_end_rel_micros=took, all_end_rel_micros=took,
+                timeline_label=event["name"], thread_id=event.get("tid", 0)))  # fmt: skip
+    made = _StepStats(dev_stats=[_DeviceStepStats(device=d, node_stats=n) for d, n in by_device.items()])
+    made._trace = trace
+    return made
 
 
 class RunMetadata(_Message):
@@ -135,8 +165,18 @@ class RunMetadata(_Message):
 
     _fields = {"step_stats": _StepStats, "cost_graph": None, "partition_graphs": list, "function_graphs": list}
 
-    def _note(self, run):
+    def _of(self, run, values, options):
+        """The results of a run, which is recorded when the options ask for a trace."""
+        from tandem import _core
+
         self._run = run
+        if options is None or not options.trace_level or _core.profiling():
+            return run(values)
+        _core.start_profile()
+        try:
+            return run(values)
+        finally:
+            self.step_stats = _step_stats(_core.stop_profile().chrome_trace())
 
     def explain(self):
         """The plan of the run: Tandem's own."""

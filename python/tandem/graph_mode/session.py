@@ -80,10 +80,9 @@ class BaseSession:
             values += [parts[c] for c in components]
         for effect in plan.effects:
             effect(self, feed_dict)
-        answer = plan.run(values)
-        if run_metadata is not None:
-            run_metadata._note(plan.run)
-        return plan.fetches.build(answer)
+        if run_metadata is None:
+            return plan.fetches.build(plan.run(values))
+        return plan.fetches.build(run_metadata._of(plan.run, values, options))
 
     def _plan(self, key, fetches, feed_dict):
         with self._lock:
