@@ -244,6 +244,7 @@ def gives_operation(function):
 
         return ops.no_op()
 
+    call._inner = function
     return call
 
 

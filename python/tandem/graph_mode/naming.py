@@ -46,13 +46,14 @@ def _wrapped(function, place):
             return naming(function, args, kwargs)
         return naming(lambda name: function(*args, **kwargs), (), {"name": name})
 
-    call._unnamed = function
+    call._named = True
+    call._inner = function
     return call
 
 
 def named(value):
     """A function that takes a name, as one that gives it to what it makes; anything else as it is."""
-    if not isinstance(value, types.FunctionType) or hasattr(value, "_unnamed") or value.__name__ in _OWN:
+    if not isinstance(value, types.FunctionType) or hasattr(value, "_named") or value.__name__ in _OWN:
         return value
     if not (value.__module__ or "").startswith(_FIRST):
         return value
