@@ -170,4 +170,21 @@ def _generated(where, name, op):
     call.__name__ = call.__qualname__ = name
     call.__module__ = f"tandem.{where}"
     call.__doc__ = raw.__doc__
+    call.__signature__ = _signature(op)
     return call
+
+
+def _signature(op):
+    """The op's parameters, which may be given by place, and a name."""
+    import inspect
+
+    from tandem._core import as_dtype
+
+    def typed(parameter):
+        try:  # defaults that are dtypes stand in the table by their names
+            return parameter.replace(default=as_dtype(parameter.default)) if type(parameter.default) is str else parameter
+        except TypeError:
+            return parameter
+
+    made = inspect.signature(eval(f"lambda {', '.join(filter(None, [_tables.raw_op(op)[0], 'name=None']))}: 0"))  # noqa: S307
+    return made.replace(parameters=list(map(typed, made.parameters.values())))

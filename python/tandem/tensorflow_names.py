@@ -8,6 +8,11 @@ import types
 _TABLE = """
 DeviceSpec DeviceSpecV2
 VariableAggregation VariableAggregationV2
+__operators__.add _add_dispatch
+__operators__.eq tensor_equals
+__operators__.getitem _slice_helper
+__operators__.ne tensor_not_equals
+__operators__.ragged_getitem ragged_tensor_getitem
 argmax argmax_v2
 argmin argmin_v2
 assert_equal assert_equal_v2
@@ -37,8 +42,10 @@ data.TextLineDataset TextLineDatasetV2
 data.experimental.Counter CounterV2
 data.experimental.CsvDataset CsvDatasetV2
 data.experimental.RandomDataset RandomDatasetV2
+data.experimental.SqlDataset SqlDatasetV2
 data.experimental.choose_from_datasets choose_from_datasets_v2
 data.experimental.enumerate_dataset enumerate_dataset *
+data.experimental.make_batched_features_dataset make_batched_features_dataset_v2
 data.experimental.make_csv_dataset make_csv_dataset_v2
 data.experimental.sample_from_datasets sample_from_datasets_v2
 debugging.assert_all_finite verify_tensor_all_finite_v2
@@ -67,6 +74,7 @@ distribute.MultiWorkerMirroredStrategy CollectiveAllReduceStrategy
 distribute.ParameterServerStrategy ParameterServerStrategyV2
 distribute.StrategyExtended StrategyExtendedV2
 distribute.TPUStrategy TPUStrategyV2
+distribute.cluster_resolver.UnionResolver UnionClusterResolver
 distribute.experimental.CommunicationOptions _OptionsExported
 distribute.experimental.MultiWorkerMirroredStrategy CollectiveAllReduceStrategy
 distribute.experimental.ParameterServerStrategy ParameterServerStrategyV2
@@ -76,23 +84,40 @@ experimental.numpy.all all *
 experimental.numpy.amax amax *
 experimental.numpy.amin amin *
 experimental.numpy.any any *
+experimental.numpy.around around *
 experimental.numpy.array array *
 experimental.numpy.asanyarray asanyarray *
 experimental.numpy.ascontiguousarray ascontiguousarray *
+experimental.numpy.bitwise_and bitwise_and
+experimental.numpy.bitwise_or bitwise_or
+experimental.numpy.bitwise_xor bitwise_xor
 experimental.numpy.bool_ bool
+experimental.numpy.conj conj *
+experimental.numpy.conjugate conjugate *
+experimental.numpy.dsplit f
 experimental.numpy.empty empty *
 experimental.numpy.empty_like empty_like *
 experimental.numpy.experimental_enable_numpy_behavior enable_numpy_behavior
 experimental.numpy.fabs fabs *
 experimental.numpy.flatten flatten *
+experimental.numpy.hsplit f
 experimental.numpy.max max *
 experimental.numpy.mean mean *
 experimental.numpy.min min *
+experimental.numpy.nanprod nan_reduction
+experimental.numpy.nansum nan_reduction
 experimental.numpy.ndarray Tensor
 experimental.numpy.ones ones *
 experimental.numpy.prod prod *
+experimental.numpy.round round *
 experimental.numpy.sum sum *
+experimental.numpy.tril tril
+experimental.numpy.triu triu
+experimental.numpy.vsplit f
 experimental.numpy.zeros zeros *
+feature_column.categorical_column_with_vocabulary_file categorical_column_with_vocabulary_file_v2
+feature_column.make_parse_example_spec make_parse_example_spec_v2
+feature_column.shared_embeddings shared_embedding_columns_v2
 foldl foldl_v2
 foldr foldr_v2
 gather gather_v2
@@ -112,6 +137,7 @@ image.resize_with_crop_or_pad resize_image_with_crop_or_pad
 image.resize_with_pad resize_image_with_pad_v2
 image.sample_distorted_bounding_box sample_distorted_bounding_box_v2
 io.decode_csv decode_csv_v2
+io.decode_proto decode_proto_v2
 io.gfile.copy copy_v2
 io.gfile.exists file_exists_v2
 io.gfile.glob get_matching_files_v2
@@ -126,6 +152,8 @@ io.gfile.stat stat_v2
 io.gfile.walk walk_v2
 io.parse_example parse_example_v2
 io.parse_single_example parse_single_example_v2
+io.serialize_many_sparse serialize_many_sparse_v2
+io.serialize_sparse serialize_sparse_v2
 linalg.band_part matrix_band_part
 linalg.det matrix_determinant
 linalg.diag matrix_diag
@@ -173,19 +201,25 @@ nn.ctc_beam_search_decoder ctc_beam_search_decoder_v2
 nn.ctc_loss ctc_loss_v3
 nn.depth_to_space depth_to_space_v2
 nn.depthwise_conv2d depthwise_conv2d_v2
+nn.depthwise_conv2d_backprop_filter depthwise_conv2d_native_backprop_filter
+nn.depthwise_conv2d_backprop_input depthwise_conv2d_native_backprop_input
 nn.dilation2d dilation2d_v2
 nn.dropout dropout_v2
 nn.embedding_lookup embedding_lookup_v2
 nn.embedding_lookup_sparse embedding_lookup_sparse_v2
 nn.erosion2d erosion2d_v2
+nn.fractional_avg_pool fractional_avg_pool_v2
+nn.fractional_max_pool fractional_max_pool_v2
 nn.in_top_k in_top_k_v2
 nn.local_response_normalization lrn
 nn.log_softmax log_softmax_v2
 nn.max_pool max_pool_v2
 nn.max_pool_with_argmax max_pool_with_argmax_v2
 nn.moments moments_v2
+nn.nce_loss nce_loss_v2
 nn.pool pool_v2
 nn.safe_embedding_lookup_sparse safe_embedding_lookup_sparse_v2
+nn.sampled_softmax_loss sampled_softmax_loss_v2
 nn.separable_conv2d separable_conv2d_v2
 nn.sigmoid_cross_entropy_with_logits sigmoid_cross_entropy_with_logits_v2
 nn.silu swish
@@ -197,6 +231,7 @@ nn.sparse_softmax_cross_entropy_with_logits sparse_softmax_cross_entropy_with_lo
 nn.sufficient_statistics sufficient_statistics_v2
 nn.weighted_cross_entropy_with_logits weighted_cross_entropy_with_logits_v2
 nn.weighted_moments weighted_moments_v2
+nondifferentiable_batch_function batch_function
 norm norm_v2
 ones_initializer Ones
 ones_like ones_like_v2
@@ -204,6 +239,7 @@ pad pad_v2
 print print_v2
 profiler.experimental.server.start start_server
 py_function eager_py_func
+ragged_fill_empty_rows ragged_fill_empty_rows
 random.experimental.stateless_fold_in fold_in
 random.experimental.stateless_split split
 random.gamma random_gamma
@@ -241,6 +277,7 @@ signal.rfftnd _rfftn
 size size_v2
 space_to_batch space_to_batch_v2 *
 sparse.add sparse_add_v2
+sparse.bincount sparse_bincount
 sparse.concat sparse_concat_v2
 sparse.cross sparse_cross
 sparse.cross_hashed sparse_cross_hashed
@@ -294,6 +331,7 @@ tuple tuple_v2
 types.experimental.TensorLike Union
 where where_v2
 while_loop while_loop_v2
+xla.experimental.jit_scope experimental_jit_scope
 zeros_initializer Zeros
 zeros_like zeros_like_v2
 """

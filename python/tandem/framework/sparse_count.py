@@ -1,6 +1,7 @@
 """tf.sparse.bincount: how often numbers occur, of each row, as a sparse tensor; and products at given places."""
 
 from tandem._core import convert_to_tensor, execute
+from tandem.framework.dtypes import float32
 from tandem.framework.ragged import RaggedTensor
 from tandem.framework.sparse import SparseTensor
 
@@ -76,7 +77,7 @@ def _weights_of(values, weights):
     return execute("Reshape", weights, [-1])
 
 
-def sampled_addmm(indices, values, dense_shape, mat1, mat2, beta=1.0, alpha=1.0, output_type="float32"):
+def sampled_addmm(indices, values, dense_shape, mat1, mat2, beta=1.0, alpha=1.0, output_type=float32):
     """alpha times the elements of mat1 · mat2 at places, and beta times the values there."""
     indices, mat1, mat2 = convert_to_tensor(indices), convert_to_tensor(mat1), convert_to_tensor(mat2)
     rank = mat1.shape.rank

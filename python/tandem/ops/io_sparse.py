@@ -1,6 +1,7 @@
 """tf.io.serialize_sparse and its kin: sparse tensors as three strings, of their indices, values and sizes."""
 
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import string
 from tandem.framework.sparse import SparseTensor
 
 
@@ -15,14 +16,14 @@ def _sparse(value):
     return value
 
 
-def serialize_sparse(sp_input, out_type="string", name=None):
+def serialize_sparse(sp_input, out_type=string, name=None):
     """Three strings of a sparse tensor."""
     _string_only(out_type)
     sparse = _sparse(sp_input)
     return execute("Pack", [execute("SerializeTensor", p) for p in (sparse.indices, sparse.values, sparse.dense_shape)], axis=0)
 
 
-def serialize_many_sparse(sp_input, out_type="string", name=None):
+def serialize_many_sparse(sp_input, out_type=string, name=None):
     """Three strings of each row of a sparse tensor."""
     _string_only(out_type)
     sparse, rows = _sparse(sp_input), []

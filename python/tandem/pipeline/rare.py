@@ -1,17 +1,21 @@
 """Names of tf.data.experimental that few programs use, made of datasets' own methods."""
 
+import collections
 import sqlite3
 
 import numpy as np
 
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework import nest
+from tandem.framework.dtypes import string
 from tandem.framework.errors import InvalidArgumentError, OutOfRangeError
 from tandem.framework.spec import TensorSpec
 from tandem.pipeline.dataset import Dataset
 from tandem.pipeline.readers import TFRecordDataset, TFRecordWriter as _Writer
 
 SHARD_HINT = -1
+HasherSpec = collections.namedtuple("HasherSpec", ["hasher", "key"])
+FastHashSpec = HasherSpec("fasthash", None)
 
 
 class Reducer:
@@ -192,7 +196,7 @@ class DatasetInitializer:
         table.fill(flat(keys, self.key_dtype), flat(values, self.value_dtype))
 
 
-def table_from_dataset(dataset=None, num_oov_buckets=0, vocab_size=None, default_value=None, hasher_spec=None, key_dtype="string", name=None):
+def table_from_dataset(dataset=None, num_oov_buckets=0, vocab_size=None, default_value=None, hasher_spec=FastHashSpec, key_dtype=string, name=None):
     """A table of a dataset of pairs."""
     from tandem.ops.lookup import StaticHashTable, StaticVocabularyTable
 
@@ -213,7 +217,7 @@ def table_from_dataset(dataset=None, num_oov_buckets=0, vocab_size=None, default
     return StaticHashTable(initializer, default_value)
 
 
-def index_table_from_dataset(dataset=None, num_oov_buckets=0, vocab_size=None, default_value=-1, hasher_spec=None, key_dtype="string", name=None):
+def index_table_from_dataset(dataset=None, num_oov_buckets=0, vocab_size=None, default_value=-1, hasher_spec=FastHashSpec, key_dtype=string, name=None):
     """A table from the elements of a dataset to their numbers."""
     pairs = dataset.enumerate().map(lambda i, key: (key, i))
     return table_from_dataset(pairs, num_oov_buckets, vocab_size, default_value, hasher_spec, key_dtype, name)

@@ -1,6 +1,7 @@
 """Circulant operators in one to three dimensions: products by Fourier transforms."""
 
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.dtypes import complex64
 from tandem.ops.linear import parts
 from tandem.ops.linear.base import LinearOperator, shape_with
 
@@ -11,8 +12,7 @@ class _Circulant(LinearOperator):
     _fields = ("spectrum",)
     _depth, _forward, _backward = 1, "FFT", "IFFT"
 
-    def __init__(self, spectrum, input_output_dtype="complex64", is_non_singular=None, is_self_adjoint=None,
-                 is_positive_definite=None, is_square=True, name=None):  # fmt: skip
+    def _start(self, spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name):
         given = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
         self._spectrum = parts.tensor_of(spectrum)
         if (self._spectrum.shape.rank or self._depth) < self._depth:
@@ -23,7 +23,7 @@ class _Circulant(LinearOperator):
             if is_self_adjoint is False:
                 raise ValueError("A real spectrum always corresponds to a self-adjoint operator.")
             is_self_adjoint = True
-        super().__init__(input_output_dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name or type(self).__name__, given)
+        super().__init__(input_output_dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name, given)
 
     spectrum = property(lambda self: self._spectrum)
     block_depth = property(lambda self: self._depth)
@@ -129,14 +129,29 @@ class _Circulant(LinearOperator):
 class LinearOperatorCirculant(_Circulant):
     """Every row is the one before, moved on by one."""
 
+    def __init__(self, spectrum, input_output_dtype=complex64, is_non_singular=None, is_self_adjoint=None,
+                 is_positive_definite=None, is_square=True, name="LinearOperatorCirculant"):  # fmt: skip
+        self._start(spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
+
+
 
 class LinearOperatorCirculant2D(_Circulant):
     """A circulant matrix of circulant blocks."""
 
     _depth, _forward, _backward = 2, "FFT2D", "IFFT2D"
 
+    def __init__(self, spectrum, input_output_dtype=complex64, is_non_singular=None, is_self_adjoint=None,
+                 is_positive_definite=None, is_square=True, name="LinearOperatorCirculant2D"):  # fmt: skip
+        self._start(spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
+
+
 
 class LinearOperatorCirculant3D(_Circulant):
     """A circulant matrix of circulant blocks of circulant blocks."""
 
     _depth, _forward, _backward = 3, "FFT3D", "IFFT3D"
+
+    def __init__(self, spectrum, input_output_dtype=complex64, is_non_singular=None, is_self_adjoint=None,
+                 is_positive_definite=None, is_square=True, name="LinearOperatorCirculant3D"):  # fmt: skip
+        self._start(spectrum, input_output_dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
+

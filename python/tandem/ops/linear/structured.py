@@ -1,6 +1,7 @@
 """Operators of a few vectors: reflections, permutations, Toeplitz and tridiagonal matrices."""
 
 from tandem._core import convert_to_tensor, execute
+from tandem.framework.dtypes import float32
 from tandem.ops import linalg
 from tandem.ops.linear import parts
 from tandem.ops.linear.base import LinearOperator, shape_with
@@ -71,7 +72,7 @@ class LinearOperatorPermutation(LinearOperator):
 
     _fields = ("perm",)
 
-    def __init__(self, perm, dtype="float32", is_non_singular=None, is_self_adjoint=None, is_positive_definite=None,
+    def __init__(self, perm, dtype=float32, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None,
                  is_square=None, name="LinearOperatorPermutation"):  # fmt: skip
         given = dict(locals())
         self._perm = parts.tensor_of(perm)
