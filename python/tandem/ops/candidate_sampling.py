@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 
+from tandem import _core
 from tandem._core import convert_to_tensor, execute
-from tandem.ops import random
+from tandem.ops import check, random
 
 _NAMES = ["sampled_candidates", "true_expected_count", "sampled_expected_count"]
 
@@ -26,6 +27,16 @@ def _drawn(count, unique, one, range_max, seed):
         from tandem.framework.errors import InvalidArgumentError
 
         raise InvalidArgumentError(None, None, "Sampler's range is too small.")
+    if _core.current_graph() is not None:
+        from tandem.ops.script import numpy_function
+
+        def draw():
+            classes, tries = _drawn(count, True, one, range_max, seed)
+            return np.asarray(classes), np.float32(tries)
+
+        classes, tries = numpy_function(draw, [], [_core.as_dtype("int64"), _core.as_dtype("float32")])
+        classes.set_shape([count])
+        return classes, tries
     classes, seen, tries = [], set(), 0
     while len(classes) < count:  # as many at a time as are missing, so that what is drawn is not left over
         for value in one([max(count, 16)], None if seed is None else seed + tries).numpy().tolist():
@@ -40,13 +51,17 @@ def _drawn(count, unique, one, range_max, seed):
 
 def _expected(probability, draws, count, unique):
     """How often a class is expected in the sample."""
-    if not unique or draws == count:
-        return probability * float(count)
-    return execute("Neg", execute("Expm1", float(draws) * execute("Log1p", execute("Neg", probability))))
+    plain = probability * float(count)
+    if not unique:
+        return plain
+    several = execute("Neg", execute("Expm1", execute("Cast", convert_to_tensor(draws), dtype="float32") * execute("Log1p", execute("Neg", probability))))
+    return execute("SelectV2", execute("Equal", execute("Cast", convert_to_tensor(draws), dtype="float32"), float(count)), plain, several)
 
 
 def _sampler(name, true_classes, num_true, num_sampled, unique, one, probability, range_max, seed):
-    true_classes = convert_to_tensor(true_classes, "int64")
+    true_classes = check.with_rank(convert_to_tensor(true_classes, "int64"), 2, 2)
+    if not 0 < num_sampled < 2**31 or num_true < 1:
+        raise ValueError(f"{name}: num_sampled and num_true must be positive, got {num_sampled} and {num_true}.")
     if true_classes.shape[1] not in (None, num_true):
         raise ValueError(f"{name}: true_classes has {true_classes.shape[1]} columns, num_true is {num_true}.")
     classes, draws = _drawn(num_sampled, unique, one, range_max, seed)
@@ -78,6 +93,8 @@ def log_uniform_candidate_sampler(true_classes, num_true, num_sampled, unique, r
 
 def learned_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, seed=None, name=None):
     """Classes as often as a call saw them as true ones, and each once beside."""
+    if _core.current_graph() is not None:
+        raise NotImplementedError("tf.random.learned_unigram_candidate_sampler is for eager calls: draw outside of tf.function.")
     seen = np.bincount(convert_to_tensor(true_classes, "int64").numpy().reshape(-1), minlength=range_max) + 1.0
     return _by_weights("LearnedUnigramCandidateSampler", seen, true_classes, num_true, num_sampled, unique, range_max, seed)
 
@@ -102,11 +119,13 @@ def fixed_unigram_candidate_sampler(
     """Classes by given weights, those of a file's lines or of a list, to the power of `distortion`."""
     weights = list(unigrams)
     if vocab_file:
-        with open(vocab_file, encoding="utf-8") as file:
+        from tandem.framework.gfile import GFile
+
+        with GFile(vocab_file) as file:
             weights = [float(line.rsplit(",", 1)[1]) for line in file if line.strip()]
+    if num_reserved_ids + len(weights) != range_max:
+        raise ValueError(f"fixed_unigram_candidate_sampler: range_max is {range_max}, there are {num_reserved_ids + len(weights)} weights.")
     weights = [0.0] * num_reserved_ids + [float(w) ** distortion for w in weights]
-    if len(weights) != range_max:
-        raise ValueError(f"fixed_unigram_candidate_sampler: range_max is {range_max}, there are {len(weights)} weights.")
     weights = [w if i % num_shards == shard else 0.0 for i, w in enumerate(weights)]
     return _by_weights("FixedUnigramCandidateSampler", weights, true_classes, num_true, num_sampled, unique, range_max, seed)
 
@@ -121,7 +140,8 @@ def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None
 
 def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=None, name=None):
     """(rows, places in the sample, weights) where a sampled class is a true one."""
-    true_classes, sampled = (convert_to_tensor(v, "int64") for v in (true_classes, sampled_candidates))
+    true_classes = check.with_rank(convert_to_tensor(true_classes, "int64"), 2, 2)
+    sampled = check.with_rank(convert_to_tensor(sampled_candidates, "int64"), 1, 1)
     same = execute("Equal", true_classes[:, :, None], sampled[None, None, :])
     places = execute("Where", same)
     rows, ids = execute("Cast", places[:, 0], dtype="int32"), places[:, 2]
@@ -134,7 +154,9 @@ def _logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
     from tandem.ops.nn import embedding_lookup
 
     labels = convert_to_tensor(labels, "int64") if not hasattr(labels, "dtype") else execute("Cast", convert_to_tensor(labels), dtype="int64")
-    inputs = convert_to_tensor(inputs)
+    inputs, labels = check.with_rank(inputs, 2, 2), check.with_rank(labels, 2, 2)
+    for given in weights if isinstance(weights, (list, tuple)) else [weights]:
+        check.with_rank(given, 2, 2)
     if sampled is None:
         sampled = log_uniform_candidate_sampler(labels, num_true, num_sampled, True, num_classes)
     classes, true_count, sampled_count = (execute("StopGradient", s) for s in sampled)

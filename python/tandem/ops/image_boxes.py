@@ -3,6 +3,7 @@
 import collections
 
 from tandem._core import convert_to_tensor, execute
+from tandem.ops import check
 
 CombinedNonMaxSuppression = collections.namedtuple(
     "CombinedNonMaxSuppression", ["nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"]
@@ -14,7 +15,9 @@ def combined_non_max_suppression(
     pad_per_class=False, clip_boxes=True, name=None,
 ):  # fmt: skip
     """The best boxes of each image, thinned out class by class; boxes [batch, n, 1 or classes, 4], scores [batch, n, classes]."""
-    boxes, scores = convert_to_tensor(boxes, "float32"), convert_to_tensor(scores, "float32")
+    boxes, scores = (check.with_rank(convert_to_tensor(v, "float32"), n, n) for v, n in ((boxes, 4), (scores, 3)))
+    if None in boxes.shape.as_list() or None in scores.shape.as_list():
+        raise ValueError(f"combined_non_max_suppression: the shapes must be known, got {boxes.shape} and {scores.shape}.")
     per_class, total = int(max_output_size_per_class), int(max_total_size)
     classes = scores.shape[2]
     if boxes.shape[2] not in (1, classes):
@@ -47,7 +50,9 @@ def generate_bounding_box_proposals(
     scores, bbox_deltas, image_info, anchors, nms_threshold=0.7, pre_nms_topn=6000, min_size=16, post_nms_topn=300, name=None,
 ):  # fmt: skip
     """(boxes, probabilities): the best of boxes that deltas move from anchors; [batch, h, w, a], [batch, h, w, 4a], [h, w, a, 4]."""
-    scores, deltas, info = (convert_to_tensor(v, "float32") for v in (scores, bbox_deltas, image_info))
+    scores, deltas, info = (check.with_rank(convert_to_tensor(v, "float32"), n, n) for v, n in ((scores, 4), (bbox_deltas, 4), (image_info, 2)))
+    if None in scores.shape.as_list():
+        raise ValueError(f"generate_bounding_box_proposals: the shape of scores must be known, got {scores.shape}.")
     anchors = execute("Reshape", convert_to_tensor(anchors, "float32"), [-1, 4])
     most, kept = int(pre_nms_topn), int(post_nms_topn)
     rows = []

@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 
 from tandem._core import as_dtype, convert_to_tensor, execute
-from tandem.framework.errors import DataLossError, InvalidArgumentError
+from tandem.framework.errors import DataLossError, InvalidArgumentError, NotFoundError
 from tandem.ops.script import numpy_function
 
 DecodeProtoV2 = collections.namedtuple("DecodeProtoV2", ["sizes", "values"])
@@ -16,6 +16,14 @@ DecodeProtoV2 = collections.namedtuple("DecodeProtoV2", ["sizes", "values"])
 def _flat(texts):
     """As a vector: NumPy cuts zeros off the end of a single text."""
     return execute("Reshape", texts, [-1])
+
+
+def _strings(values):
+    """A list of names, which may be an array of them."""
+    found = np.asarray(values).reshape(-1).tolist()
+    if not all(isinstance(v, (str, bytes)) for v in found):
+        raise TypeError(f"field_names must be strings, got {values!r}.")
+    return found
 
 
 def _text(value):
@@ -32,8 +40,13 @@ def _class(message_type, source):
     if isinstance(source, bytes) and source.startswith(b"bytes://"):
         data = source[len(b"bytes://") :]
     elif _text(source) not in ("", "local://"):
-        with open(_text(source), "rb") as file:
-            data = file.read()
+        if not isinstance(source, (str, bytes)):
+            raise TypeError(f"descriptor_source must be a string, got {source!r}.")
+        try:
+            with open(_text(source), "rb") as file:
+                data = file.read()
+        except OSError as error:
+            raise NotFoundError(None, None, f"{_text(source)}: {error.strerror}") from None
     if data is not None:
         pool = descriptor_pool.DescriptorPool()
         for file in descriptor_pb2.FileDescriptorSet.FromString(data).file:
@@ -67,7 +80,7 @@ def decode_proto(bytes, message_type, field_names, output_types, descriptor_sour
     """(how often each field is there, the values of each field), padded to the most of any message."""
     from google.protobuf import text_format
 
-    made, names = _class(message_type, descriptor_source), [_text(n) for n in field_names]
+    made, names = _class(message_type, descriptor_source), [_text(n) for n in _strings(field_names)]
     fields = [_field(made, n) for n in names]
     kinds = [as_dtype(t) for t in output_types]
 
@@ -106,7 +119,7 @@ def _field(made, name):
 
 def encode_proto(sizes, values, field_names, message_type, descriptor_source="local://", name=None):
     """Messages of fields; `sizes` says how many of each field's values count."""
-    made, names = _class(message_type, descriptor_source), [_text(n) for n in field_names]
+    made, names = _class(message_type, descriptor_source), [_text(n) for n in _strings(field_names)]
     fields = [_field(made, n) for n in names]
 
     def write(sizes, *values):

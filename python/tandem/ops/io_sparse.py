@@ -47,6 +47,8 @@ def deserialize(serialized, dtype):
 def deserialize_many_sparse(serialized_sparse, dtype, rank=None, name=None):
     """One sparse tensor of the rows' strings; its sizes are those of the largest row."""
     serialized = convert_to_tensor(serialized_sparse, "string")
+    if serialized.shape.rank != 2 or serialized.shape[1] != 3 or not serialized.shape[0]:
+        raise ValueError(f"deserialize_many_sparse takes rows of three strings, at least one, got shape {serialized.shape}.")
     rows = [deserialize(serialized[i], dtype) for i in range(serialized.shape[0])]
     places = [execute("Pad", row.indices, convert_to_tensor([[0, 0], [1, 0]])) for row in rows]
     places = [p + convert_to_tensor([i] + [0] * (p.shape[1] - 1), "int64") for i, p in enumerate(places)]

@@ -242,6 +242,8 @@ def banded_triangular_solve(bands, rhs, lower=True, adjoint=False, name=None):
     the matrix is lower triangular, and last where it is upper."""
     bands, rhs = check.with_rank(bands, 2), convert_to_tensor(rhs)
     count = bands.shape[-2]
+    if count is None:
+        raise ValueError(f"banded_triangular_solve: the number of bands must be known, got shape {bands.shape}.")
     if count == 1:
         bands = execute("MatrixDiagV3", bands[..., 0, :])
     elif lower:  # the k-th row holds the k-th diagonal below, from column 0 on behind k numbers that do not count

@@ -10,6 +10,8 @@ CGState = collections.namedtuple("CGState", ["i", "x", "r", "p", "gamma"])
 
 def conjugate_gradient(operator, rhs, preconditioner=None, x=None, tol=1e-5, max_iter=20, name="conjugate_gradient"):
     """Solves for a positive definite operator; gives the state in which the residuals are small or the steps used up."""
+    if not hasattr(operator, "is_self_adjoint"):
+        raise TypeError(f"conjugate_gradient takes a linear operator, got {operator!r}.")
     if not (operator.is_self_adjoint and operator.is_positive_definite):
         raise ValueError("Expected a self-adjoint, positive definite operator.")
     rhs = convert_to_tensor(rhs, operator.dtype)

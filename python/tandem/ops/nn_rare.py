@@ -2,22 +2,25 @@
 depthwise convolutions, dropout by any sampler."""
 
 from tandem._core import convert_to_tensor, execute
-from tandem.ops import nn
+from tandem.ops import check, nn
 from tandem.ops.nn_more import space_to_batch
+
+_LAYOUTS = {("CHANNELS_LAST", 2): "NHWC", ("CHANNELS_FIRST", 2): "NCHW", ("CHANNELS_LAST", 3): "NDHWC", ("CHANNELS_FIRST", 3): "NCDHW"}
 
 
 def conv(input, filter, strides, padding, explicit_paddings=(), data_format="CHANNELS_LAST", dilations=(), batch_dims=1,
          groups=1, name=None):  # fmt: skip
     """A convolution over two or three spatial dimensions; several batch dimensions count as one."""
-    input, filter = convert_to_tensor(input), convert_to_tensor(filter)
+    input, filter = check.with_rank(input, 4), check.with_rank(filter, 4)
     rank = input.shape.rank - batch_dims - 1
     sizes = execute("Shape", input)
     flat = execute("Reshape", input, execute("ConcatV2", [[-1], sizes[batch_dims:]], axis=0)) if batch_dims != 1 else input
-    layout = {("CHANNELS_LAST", 2): "NHWC", ("CHANNELS_FIRST", 2): "NCHW", ("CHANNELS_LAST", 3): "NDHWC", ("CHANNELS_FIRST", 3): "NCDHW"}
+    if rank not in (2, 3) or (data_format, rank) not in _LAYOUTS:
+        raise ValueError(f"conv: data_format is CHANNELS_LAST or CHANNELS_FIRST and there are two or three spatial dimensions, got {data_format!r}, {rank}.")
     inner = lambda v: list(v)[-rank - 2 :] if v else [1] * (rank + 2)  # noqa: E731
     found = execute(
         "Conv2D" if rank == 2 else "Conv3D", flat, filter, strides=inner(strides), padding=padding,
-        explicit_paddings=list(explicit_paddings), data_format=layout[data_format, rank], dilations=inner(dilations),
+        explicit_paddings=list(explicit_paddings), data_format=_LAYOUTS[data_format, rank], dilations=inner(dilations),
     )  # fmt: skip
     if batch_dims == 1:
         return found
@@ -26,8 +29,14 @@ def conv(input, filter, strides, padding, explicit_paddings=(), data_format="CHA
 
 def extract_volume_patches(input, ksizes, strides, padding, name=None):
     """Patches of volumes, each laid out along the last dimension."""
-    x = convert_to_tensor(input)
+    x = check.with_rank(input, 5, 5)
+    if len(ksizes) != 5 or len(strides) != 5:
+        raise ValueError(f"extract_volume_patches: ksizes and strides have five numbers, got {ksizes} and {strides}.")
+    if None in x.shape.as_list()[1:4]:
+        raise ValueError(f"extract_volume_patches: the sizes of the volumes must be known, got {x.shape}.")
     (_, *sizes, _), (_, *steps, _) = ksizes, strides
+    if min([*sizes, *steps]) < 1 or padding not in ("SAME", "VALID"):
+        raise ValueError(f"extract_volume_patches: ksizes {ksizes} and strides {strides} must be positive, padding {padding!r} SAME or VALID.")
     if padding == "SAME":
         paddings = [[0, 0]]
         for size, step, there in zip(sizes, steps, x.shape.as_list()[1:4]):
@@ -51,11 +60,11 @@ def fingerprint(data, method="farmhash64", name=None):
 
     if method not in ("farmhash64", b"farmhash64"):
         raise InvalidArgumentError(None, None, f"Unsupported fingerprint method: {method}")
-    data = convert_to_tensor(data)
+    data = check.with_rank(data, 1)
     if data.dtype.name == "string":
-        rows = execute("Reshape", data, [data.shape[0], -1])
+        rows = execute("Reshape", data, execute("Pack", [execute("Shape", data)[0], -1], axis=0))
         if rows.shape[1] != 1:  # of the hashes of a row's strings
-            inner = execute("Bitcast", execute("Reshape", _fingerprints(execute("Reshape", rows, [-1])), [rows.shape[0], -1]), type="uint8")
+            inner = execute("Bitcast", execute("Reshape", _fingerprints(execute("Reshape", rows, [-1])), execute("Shape", rows)), type="uint8")
             return fingerprint(inner)
         texts = execute("Reshape", rows, [-1])
     else:
@@ -64,11 +73,19 @@ def fingerprint(data, method="farmhash64", name=None):
 
 
 def _bytes(data):
-    """The memory of each row, as strings of one byte."""
+    """The memory of each row, as one string."""
     import numpy as np
 
-    rows = np.ascontiguousarray(data.numpy()).reshape(data.shape[0], -1)
-    return convert_to_tensor(np.array([[row.tobytes()] for row in rows], object), "string")
+    from tandem.framework.errors import InvalidArgumentError
+    from tandem.ops.script import numpy_function
+
+    def read(array):
+        if array.ndim == 0:
+            raise InvalidArgumentError(None, None, "fingerprint: data must have at least one dimension.")
+        rows = np.ascontiguousarray(array).reshape(array.shape[0], -1)
+        return np.array([[row.tobytes()] for row in rows], object).reshape(-1, 1)
+
+    return execute("Reshape", numpy_function(read, [data], "string"), [-1, 1])
 
 
 def general_dropout(x, rate, uniform_sampler, noise_shape=None, name=None):
@@ -81,7 +98,9 @@ def general_dropout(x, rate, uniform_sampler, noise_shape=None, name=None):
 
 def ctc_unique_labels(labels, name=None):
     """(the labels of each row without repetitions, where each label stands among them)."""
-    labels = execute("Cast", convert_to_tensor(labels), dtype="int64")
+    labels = execute("Cast", check.with_rank(labels, 2, 2), dtype="int64")
+    if None in labels.shape.as_list():
+        raise ValueError(f"ctc_unique_labels: the shape of labels must be known, got {labels.shape}.")
     rows = [execute("Unique", labels[i]) for i in range(labels.shape[0])]
     width = labels.shape[1]
     padded = [execute("Pad", row[0], [[0, width - execute("Size", row[0])]]) for row in rows]
@@ -112,6 +131,7 @@ def with_space_to_batch(input, dilation_rate, padding, op, filter_shape=None, sp
     rates = [int(r) for r in (dilation_rate.numpy() if hasattr(dilation_rate, "numpy") else dilation_rate)]
     if all(r == 1 for r in rates):
         return op(input, num_spatial_dims=len(rates), padding=padding)
+    input = check.with_rank(input, len(rates) + 2)
     dims = list(spatial_dims or range(1, len(rates) + 1))
     if dims != list(range(1, len(rates) + 1)):
         raise ValueError(f"with_space_to_batch: spatial_dims must be the dimensions after the first, got {dims}.")

@@ -8,6 +8,7 @@ from tandem._core import convert_to_tensor, execute
 from tandem.framework.dtypes import bool as bool_
 from tandem.ops import array as _array, math as _math, numpy_api as _api
 from tandem.ops.check import axis_of
+from tandem.ops.sizes import made_on_host
 from tandem.ops.numpy_api import _default, _dtype, asarray
 
 # Types of Python's and NumPy's that dtypes are asked for by.
@@ -77,15 +78,22 @@ def compress(condition, a, axis=None):
     return execute("GatherV2", a, places, axis=axis_of(axis, a))
 
 
+def _ranked(x, name):
+    x = asarray(x)
+    if x.shape.rank is None:
+        raise ValueError(f"{name}: the number of dimensions must be known when a function is traced.")
+    return x
+
+
 def diag(v, k=0):
     """A matrix of a diagonal, or the diagonal of a matrix."""
-    v = asarray(v)
+    v = _ranked(v, "diag")
     if v.shape.rank not in (1, 2):
         raise ValueError("Input to diag must be 1-d or 2-d only.")
     if v.shape.rank == 1:
         return _math.diag(v, k=k)
     rows, columns = v.shape.as_list()
-    if not -rows < k < columns:
+    if None not in (rows, columns) and not -rows < k < columns:
         return execute("Reshape", v, [-1])[:0]
     return _math.diag_part(v, k=k)
 
@@ -106,7 +114,7 @@ def diagflat(v, k=0):
 
 def diagonal(a, offset=0, axis1=0, axis2=1):
     """Diagonals of two axes, as the last axis."""
-    a = asarray(a)
+    a = _ranked(a, "diagonal")
     rank = a.shape.rank
     if rank < 2:
         raise ValueError("diag requires an array of at least two dimensions")
@@ -126,7 +134,7 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
 
 def diff(a, n=1, axis=-1):
     """Differences of neighbours, n times."""
-    a = asarray(a)
+    a = _ranked(a, "diff")
     if a.shape.rank == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     if n < 0:
@@ -135,7 +143,8 @@ def diff(a, n=1, axis=-1):
     before, after = ([builtins.slice(None)] * a.shape.rank for _ in range(2))
     before[axis], after[axis] = builtins.slice(None, -1), builtins.slice(1, None)
     op = "NotEqual" if a.dtype is bool_ else "Sub"
-    for _ in range(n):
+    size = a.shape[axis]
+    for _ in range(n if size is None else min(n, size)):
         a = execute(op, a[tuple(after)], a[tuple(before)])
     return a
 
@@ -178,11 +187,13 @@ def flipud(m):
     return _api.flip(m, axis=0)
 
 
+@made_on_host
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     """Numbers of which each is a fixed multiple of the one before."""
     return _on_host(_np.geomspace, start, stop, num, dtype, endpoint=endpoint, axis=axis)
 
 
+@made_on_host
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     """Powers of evenly spaced numbers."""
     return _on_host(_np.logspace, start, stop, num, dtype, endpoint=endpoint, base=base, axis=axis)
@@ -190,6 +201,7 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
 
 def _on_host(function, start, stop, num, dtype, **options):
     start, stop = (x.numpy() if hasattr(x, "numpy") else x for x in (start, stop))
+    _require_sizes(num, options["axis"])
     values = function(start, stop, num, **options)
     return asarray(values, _dtype(dtype) if dtype else _api.result_type(_np.asarray(start), _np.asarray(stop), 1.0))
 
@@ -225,7 +237,7 @@ def meshgrid(*xi, **kwargs):
 
 def pad(array, pad_width, mode, **kwargs):
     """With more elements at the edges."""
-    array = asarray(array)
+    array = _ranked(array, "pad")
     value = kwargs.get("constant_values", 0)
     width = _np.broadcast_to(_np.asarray(pad_width), (array.shape.rank, 2)).tolist()
     if mode == "constant":
@@ -245,7 +257,7 @@ def roll(a, shift, axis=None):
 
 def rot90(m, k=1, axes=(0, 1)):
     """Turned by right angles in the plane of two axes."""
-    m = asarray(m)
+    m = _ranked(m, "rot90")
     first, second = (axis_of(a, m) for a in axes)
     k = k % 4
     if k == 0:
@@ -285,14 +297,21 @@ def _with(sizes, axis, rank, size):
     return execute("Pack", parts, axis=0)
 
 
+@made_on_host
 def tri(N, M=None, k=0, dtype=None):
     """Ones on and below a diagonal."""
+    _require_sizes(N, 0 if M is None else M, k)
     return asarray(_np.tri(N, M, k), _dtype(dtype) if dtype is not None else _default(_np.float64))
+
+
+def _require_sizes(*sizes):
+    if any(isinstance(s, int) and abs(s) > 2**31 for s in sizes):
+        raise ValueError(f"Sizes and diagonals must have 32 bits, got {sizes}.")
 
 
 def _triangle(keep):
     def function(m, k=0):
-        m = asarray(m)
+        m = _ranked(m, "tril and triu")
         if m.shape.rank < 2:
             raise ValueError("Argument to tril/triu must have rank at least 2")
         rows, columns = execute("Shape", m)[-2], execute("Shape", m)[-1]
@@ -308,7 +327,7 @@ tril, triu = _triangle("lower"), _triangle("upper")
 
 def vander(x, N=None, increasing=False):
     """Rows of powers."""
-    x = asarray(x)
+    x = _ranked(x, "vander")
     if x.shape.rank != 1:
         raise ValueError("x must be a one-dimensional array")
     count = x.shape[0] if N is None else N

@@ -32,6 +32,8 @@ def around(a, decimals=0):
         if decimals >= 0:
             return a
         a = asarray(a, _default(_np.float64))
+    if abs(decimals) > 300:  # no number has as many places
+        return asarray(a, given) if decimals > 0 else execute("ZerosLike", asarray(a, given))
     factor = asarray(10.0 ** abs(decimals), a.dtype)
     found = execute("Round", a * factor) / factor if decimals >= 0 else execute("Round", a / factor) * factor
     return asarray(found, given)
@@ -267,11 +269,16 @@ def isscalar(num):
 def kron(a, b):
     """Every element of a times all of b."""
     a, b = _promoted(a, b)
+    if a.shape.rank is None or b.shape.rank is None:
+        raise ValueError(f"kron: the number of dimensions must be known, got {a.shape} and {b.shape}.")
     rank = max(a.shape.rank, b.shape.rank)
-    a, b = (execute("Reshape", x, [1] * (rank - x.shape.rank) + x.shape.as_list()) for x in (a, b))
-    wide = [s for d in a.shape.as_list() for s in (d, 1)], [s for d in b.shape.as_list() for s in (1, d)]
-    product = execute("Reshape", a, wide[0]) * execute("Reshape", b, wide[1])
-    return execute("Reshape", product, [x * y for x, y in zip(a.shape.as_list(), b.shape.as_list())])
+    sizes = [execute("Pad", execute("Shape", x), [[rank - x.shape.rank, 0]]) for x in (a, b)]
+    ones = [convert_to_tensor([1] * (rank - x.shape.rank) + [0] * x.shape.rank, "int32") for x in (a, b)]
+    sizes = [s + o for s, o in zip(sizes, ones)]
+    one = execute("OnesLike", sizes[0])
+    wide = (execute("Reshape", execute("Pack", pair, axis=1), [-1]) for pair in ((sizes[0], one), (one, sizes[1])))
+    product = execute("Reshape", a, next(wide)) * execute("Reshape", b, next(wide))
+    return execute("Reshape", product, sizes[0] * sizes[1])
 
 
 def logaddexp(x1, x2):
@@ -332,6 +339,8 @@ def nextafter(x1, x2):
 def polyval(p, x):
     """The value of a polynomial, by Horner's rule."""
     p, x = _promoted(p, x)
+    if p.shape.rank is None or (p.shape.rank and p.shape[0] is None):
+        raise ValueError(f"polyval: the number of coefficients must be known, got shape {p.shape}.")
     rows = execute("Unpack", p, num=p.shape[0], axis=0) if p.shape.rank else [p]
     return functools.reduce(lambda total, c: total * x + c, rows[1:], execute("ZerosLike", x) + rows[0])
 

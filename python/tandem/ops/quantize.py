@@ -66,6 +66,7 @@ def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range
 
 def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):
     """The gradient of the numbers."""
+    _check(num_bits)
     low, high = convert_to_tensor(float(min)), convert_to_tensor(float(max))
     return _gradients(convert_to_tensor(gradients), convert_to_tensor(inputs), low, high, num_bits, narrow_range, None)[0]
 
@@ -87,6 +88,7 @@ def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=Fals
 
 def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
     """The gradients of the numbers and of both ends."""
+    _check(num_bits)
     given = (convert_to_tensor(v, "float32") for v in (gradients, inputs, min, max))
     return FakeQuantWithMinMaxVarsGradient(*_gradients(*given, num_bits, narrow_range, None))
 
@@ -99,6 +101,7 @@ def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narro
 
 def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):
     """The gradients with a range for each channel."""
+    _check(num_bits)
     given = [convert_to_tensor(v, "float32") for v in (gradients, inputs, min, max)]
     axes = list(range(given[1].shape.rank - 1))
     return FakeQuantWithMinMaxVarsPerChannelGradient(*_gradients(*given, num_bits, narrow_range, axes))
@@ -114,6 +117,8 @@ def quantize_and_dequantize_v2(
         from tandem.framework.errors import InvalidArgumentError
 
         raise InvalidArgumentError(None, None, f"num_bits is out of range: {num_bits} with signed_input {signed_input}")
+    if axis is not None and not -(x.shape.rank or 0) <= axis < (x.shape.rank or 0):
+        raise ValueError(f"Axis should be in [-rank, rank) of the input, got {axis} for shape {x.shape}.")
     axes = None if axis is None else [i for i in range(x.shape.rank) if i != axis % x.shape.rank]
     if range_given:
         wide = [1] * x.shape.rank

@@ -62,6 +62,8 @@ def function_executor_type(executor_type):
 
 def as_dict(value):
     """The fields of an extension type by name."""
+    if not hasattr(type(value), "_tf_field_names"):
+        raise TypeError(f"as_dict takes an object of an extension type, got {value!r}.")
     return {name: getattr(value, name) for name in type(value)._tf_field_names}
 
 
