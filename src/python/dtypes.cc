@@ -84,13 +84,30 @@ DType from_numpy(PyObject* o) {
 // TensorFlow's numbers in its protocol buffers; those of references are larger by 100.
 DType from_number(PyObject* o) {
   constexpr DType kNone = DType::kInvalid;
-  constexpr std::array<DType, 24> kByNumber = {
-      kNone,          DType::kFloat32,  DType::kFloat64,    DType::kInt32,
-      DType::kUInt8,  DType::kInt16,    DType::kInt8,       DType::kString,
-      DType::kComplex64, DType::kInt64, DType::kBool,       kNone,
-      kNone,          kNone,            DType::kBFloat16,   kNone,
-      kNone,          DType::kUInt16,   DType::kComplex128, DType::kFloat16,
-      DType::kResource, DType::kVariant, DType::kUInt32,    DType::kUInt64};
+  constexpr std::array<DType, 24> kByNumber = {kNone,
+                                               DType::kFloat32,
+                                               DType::kFloat64,
+                                               DType::kInt32,
+                                               DType::kUInt8,
+                                               DType::kInt16,
+                                               DType::kInt8,
+                                               DType::kString,
+                                               DType::kComplex64,
+                                               DType::kInt64,
+                                               DType::kBool,
+                                               kNone,
+                                               kNone,
+                                               kNone,
+                                               DType::kBFloat16,
+                                               kNone,
+                                               kNone,
+                                               DType::kUInt16,
+                                               DType::kComplex128,
+                                               DType::kFloat16,
+                                               DType::kResource,
+                                               DType::kVariant,
+                                               DType::kUInt32,
+                                               DType::kUInt64};
   int overflow = 0;
   const long number = PyLong_AsLongAndOverflow(o, &overflow);
   const long plain = number > 100 ? number - 100 : number;

@@ -1,10 +1,6 @@
 // The queue behind tf.queue: elements of Python that threads put in and take out, in
 // order, at random or by a key. All members are used under the interpreter lock; a
 // thread that waits gives it back and wakes when anything changed, or for Ctrl-C.
-#include <fmt/format.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +8,10 @@
 #include <mutex>
 #include <random>
 #include <set>
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "python/bind.h"
 #include "python/interrupt.h"
@@ -62,9 +62,10 @@ class ElementQueue {
           if (fewer && !taken.empty()) break;
           const int64_t there = size() + static_cast<int64_t>(taken.size());
           give_back(taken);
-          throw OutOfRangeError(fmt::format(
-              "{} is closed and has insufficient elements (requested {}, current size {})",
-              name_, n, there));
+          throw OutOfRangeError(
+              fmt::format("{} is closed and has insufficient elements (requested {}, "
+                          "current size {})",
+                          name_, n, there));
         }
       }
       taken.push_back(remove());
@@ -127,9 +128,7 @@ class ElementQueue {
 
   bool ready() const { return size() > (closed_ ? 0 : least_); }
   /// Nothing more comes: also those that waited to put something in are through.
-  bool done() const {
-    return closed_ && (cancelled_ || putting_.waiting.empty());
-  }
+  bool done() const { return closed_ && (cancelled_ || putting_.waiting.empty()); }
 
   void insert(Element e) {
     elements_.push_back(std::move(e));
