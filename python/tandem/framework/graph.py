@@ -41,6 +41,18 @@ class TracedGraph(_core.FuncGraph):
         outer = _core.current_graph()
         self._outer = None if outer is None else weakref.ref(outer)
 
+    def __bool__(self):
+        return True  # also without ops
+
+    @property
+    def _graph_key(self):
+        """What libraries keep things of a graph under."""
+        return f"graph-key-{id(self)}/"
+
+    def _apply_device_functions(self, op):
+        """Tells an op the device of the scope around."""
+        op._set_device_from_string(_core.device_scope())
+
     def get_operations(self):
         """The ops so far, in the order in which they came."""
         return [Operation(self, number) for number in range(len(self))]

@@ -8,6 +8,7 @@ of these is wrapped in turn.
 import collections
 import functools
 
+from tandem.framework.module import Module
 from tandem.framework.trackable import NoDependency, Trackable, holds_trackable  # noqa: F401
 from tandem.framework.variable import Variable
 
@@ -52,17 +53,18 @@ class TrackableDataStructure(Trackable):
     _layers = layers
 
     def _gathered(self, attribute, own):
-        found = [v for layer in self.layers for v in getattr(layer, attribute)]
+        parts = [item for item in self._values if isinstance(item, (TrackableDataStructure, Module)) or _has_weights(item)]
+        found = [v for part in parts for v in getattr(part, attribute)]
         return found + [v for v in self._values if isinstance(v, Variable) and own(v)]
 
     @property
     def trainable_weights(self):
-        return self._gathered("trainable_weights", lambda v: v.trainable) if self.trainable else []
+        return self._gathered("trainable_variables", lambda v: v.trainable) if self.trainable else []
 
     @property
     def non_trainable_weights(self):
-        frozen = self._gathered("non_trainable_weights", lambda v: not v.trainable)
-        return frozen if self.trainable else self._gathered("trainable_weights", lambda v: v.trainable) + frozen
+        frozen = self._gathered("non_trainable_variables", lambda v: not v.trainable)
+        return frozen if self.trainable else self._gathered("trainable_variables", lambda v: v.trainable) + frozen
 
     @property
     def weights(self):
