@@ -180,15 +180,28 @@ std::string unique_name(PyGraph& g, const std::string& name) {
 }
 
 // Name and type of a node, as TensorFlow's operations have them.
-nb::tuple name_and_type(const PyGraph& g, int32_t number) {
-  if (number < 0 || number >= g.graph->size()) {
+nb::tuple name_and_type_of(const Graph& graph, int32_t number) {
+  if (number < 0 || number >= graph.size()) {
     raise(PyExc_IndexError, "There is no such operation.");
   }
   static constexpr const char* kTypes[] = {
       "Placeholder", "Const", "VarHandleOp", "", "Copy", "If", "Case", "While", "Call"};
-  const Node& n = g.graph->node(number);
+  const Node& n = graph.node(number);
   return nb::make_tuple(
       n.name, n.op ? n.op->name.c_str() : kTypes[static_cast<size_t>(n.kind)]);
+}
+
+nb::tuple name_and_type(const PyGraph& g, int32_t number) {
+  return name_and_type_of(*g.graph, number);
+}
+
+// (name, type, which of its results) of the op behind a symbolic tensor, also of one in a
+// branch or a loop's body, which is a graph of its own.
+nb::object made_by(nb::handle tensor) {
+  const GraphValue* value = graph_value_of(tensor_of(tensor.ptr()));
+  if (!value) return nb::none();
+  const nb::tuple named = name_and_type_of(*value->graph, value->ref.node);
+  return nb::make_tuple(named[0], named[1], value->ref.output);
 }
 
 // The node of a tensor gets a name, unless it has it, was there before node `first`, or
@@ -289,6 +302,8 @@ void bind_graph_scopes(nb::module_& m) {
   m.def("name_next", name_next_op, nb::arg("name"),
         "The name of the next op that is traced; nothing happens eagerly.");
   m.def("executing_eagerly", [] { return current_tracer() == nullptr; });
+  m.def("made_by", made_by, nb::arg("tensor"),
+        "(name, type, number of the result) of the op that made a symbolic tensor.");
   m.def("current_graph", [] { return t_graph ? nb::borrow(t_graph) : nb::none(); });
   m.def(
       "static_value",
