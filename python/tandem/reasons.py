@@ -161,6 +161,11 @@ _PARTS = (
     ("SeedGenerator", "absent", "use the methods of tf.data.Dataset"),
     ("Barrier", "absent", "use tf.queue"),
 )
+_LOOPS = frozenset("Enter Exit LoopCond Merge NextIteration Switch ControlTrigger".split())
+_SESSIONS = frozenset(
+    """DeleteSessionTensor GetSessionHandle GetSessionHandleV2 GetSessionTensor Send Recv FakeQueue WorkerHeartbeat GlobalIterId
+    DistributedSave""".split()
+)
 _REFERENCE = "out of scope", "it changes a reference, which only TensorFlow 1's graphs have; use tf.Variable"
 _REFERENCES = frozenset(
     """ApplyAdaMax ApplyAdadelta ApplyAdagrad ApplyAdagradDA ApplyAdagradV2 ApplyAdam ApplyAddSign ApplyCenteredRMSProp ApplyFtrl
@@ -179,6 +184,10 @@ _REFERENCES = frozenset(
 def _of_raw_op(op):
     if op in _REFERENCES:
         return _REFERENCE
+    if op in _LOOPS:
+        return "out of scope", "it is a part of TensorFlow 1's loops; use tf.while_loop and tf.cond"
+    if op in _SESSIONS:
+        return "out of scope", "TensorFlow's executor puts it into graphs; nobody calls it"
     for part, status, text in _PARTS:
         if part in op and not op.startswith("Experimental"):
             return status, text

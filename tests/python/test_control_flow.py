@@ -394,17 +394,17 @@ def test_an_index_or_predicate_that_is_no_scalar(index):
 
 def test_lists_of_sizes_that_are_none():
     raw = tf.raw_ops
-    empty = raw.EmptyTensorList(element_dtype=tf.float32)
+    empty = raw.EmptyTensorList(element_shape=-1, max_num_elements=-1, element_dtype=tf.float32)
     rows = tf.zeros([2, 3])
 
     def reserve(n):
-        return raw.TensorListReserve(size=n, element_dtype=tf.float32)
+        return raw.TensorListReserve(element_shape=-1, num_elements=n, element_dtype=tf.float32)
 
     def resize(n):
         return raw.TensorListResize(input_handle=empty, size=n)
 
     def split(n):
-        return raw.TensorListSplit(tensor=rows, lengths=n)
+        return raw.TensorListSplit(tensor=rows, element_shape=[3], lengths=n)
 
     calls = [
         (reserve, "[Rr]ank|scalar", tf.zeros([0], tf.int32)),

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tandem._core import convert_to_tensor, execute
+from tandem.framework.shape import as_shape
 
 TABLE = """
 Add: Add(x, y) if is_string(x) else AddV2(x, y)
@@ -52,6 +53,9 @@ ScatterNdNonAliasingAdd: TensorScatterAdd(input, indices, updates)
 Select: select(condition, x, y)
 Split: Split(value, num=num_split, axis=axis)
 SplitV: SplitV(value, sizes=size_splits, axis=axis)
+CheckNumericsV2: CheckNumerics(tensor, message=message)
+EmptyTensorList: EmptyTensorList(element_dtype=element_dtype, known_shape=known_shape(element_shape))
+TensorListReserve: TensorListReserve(num_elements, element_dtype=element_dtype, known_shape=known_shape(element_shape))
 TensorListConcatV2: tf.raw_ops.TensorListConcat(input_handle=input_handle, element_dtype=element_dtype, element_shape=element_shape)
 TensorListConcat: TensorListConcat(input_handle, None, element_dtype=element_dtype, known_shape=[])
 TensorListFromTensor: TensorListFromTensor(tensor)
@@ -65,6 +69,14 @@ UnravelIndex: tf.unravel_index(indices, dims)
 EagerPyFunc, PyFunc, PyFuncStateless: PyFunc(input, token=token, output_dtypes=Tout)
 SparseMatMul: MatMul(Cast(a, dtype='float32'), Cast(b, dtype='float32'), transpose_a=transpose_a, transpose_b=transpose_b)
 """
+
+
+def known_shape(shape):
+    """What is known of the shape of a list's elements: -1 says nothing."""
+    if not hasattr(shape, "as_list"):
+        sizes = values(shape)
+        shape = None if sizes == -1 else [None if size < 0 else size for size in sizes]
+    return as_shape(shape)
 
 
 def is_string(x):

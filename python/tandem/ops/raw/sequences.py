@@ -22,6 +22,12 @@ Case, StatelessCase: listed(tf.switch_case(branch_index, [lambda b=b: listed(b(*
 If, StatelessIf: listed(tf.cond(tf.raw_ops.ToBool(input=cond), lambda: listed(then_branch(*input)), lambda: listed(else_branch(*input))))
 While, StatelessWhile: listed(tf.while_loop(lambda *v: tf.raw_ops.ToBool(input=one(cond(*v))), lambda *v: listed(body(*v)), list(input)))
 For: for_loop(start, limit, delta, input, body)
+RemoteCall: listed(f(*args))
+BatchFunction: listed(f(*in_tensors, *captured_tensors))
+ParseExample: parse_examples(serialized, sparse_keys, sparse_types, dense_keys, dense_defaults, dense_shapes)
+ParseSingleExample: parse_examples(serialized, sparse_keys, sparse_types, dense_keys, dense_defaults, dense_shapes)
+ParseExampleV2: parse_examples(serialized, values(sparse_keys), sparse_types, values(dense_keys), dense_defaults, dense_shapes, values(ragged_keys), ragged_value_types, ragged_split_types)
+GenerateVocabRemapping: vocab_remapping(text_of(new_vocab_file), text_of(old_vocab_file), new_vocab_offset, num_new_vocab, old_vocab_size)
 PartitionedCall, StatefulPartitionedCall: listed(f(*args))
 MapDefun: mapped(arguments, captured_inputs, output_types, f)
 DecodeCompressed: tf.io.decode_compressed(bytes, compression_type)
@@ -83,6 +89,39 @@ def mapped(arguments, captured, types, f):
     from tandem.ops.functional import map_fn
 
     return listed(map_fn(lambda row: tuple(listed(f(*row, *captured))), tuple(arguments), fn_output_signature=tuple(types)))
+
+
+def parse_examples(serialized, sparse_keys, sparse_types, dense_keys, defaults, shapes, ragged_keys=None, ragged_types=(), splits=()):
+    """The parts of sparse features, the dense ones, and the parts of ragged ones, each as a list."""
+    from tandem.ops import io
+
+    named = lambda keys: [text_of(k) for k in keys]  # noqa: E731
+    sparse_keys, dense_keys, ragged = named(sparse_keys), named(dense_keys), named(ragged_keys or [])
+    features = {k: io.VarLenFeature(t) for k, t in zip(sparse_keys, sparse_types)}
+    for key, default, shape in zip(dense_keys, map(convert_to_tensor, defaults), shapes):
+        given = default if default.shape.num_elements() else None
+        features[key] = io.FixedLenFeature(shape, default.dtype, given)
+    features.update({k: io.RaggedFeature(t, row_splits_dtype=s) for k, t, s in zip(ragged, ragged_types, splits)})
+    found = io.parse_example(serialized, features) if features else {}
+    sparse = [found[k] for k in sparse_keys]
+    result = [s.indices for s in sparse], [s.values for s in sparse], [s.dense_shape for s in sparse], [found[k] for k in dense_keys]
+    if ragged_keys is None:
+        return result
+    return *result, [found[k].values for k in ragged], [found[k].row_splits for k in ragged]
+
+
+def vocab_remapping(new_file, old_file, offset, count, most):
+    """The old place of each new word, -1 where there is none, and how many there are."""
+    from tandem.framework.gfile import GFile
+
+    def lines(name):
+        with GFile(name) as file:
+            return file.read().splitlines()
+
+    old = lines(old_file)
+    places = {word: i for i, word in enumerate(old if most < 0 else old[:most])}
+    found = [places.get(word, -1) for word in lines(new_file)[offset : offset + count]]
+    return convert_to_tensor(found, "int64"), convert_to_tensor(sum(p >= 0 for p in found), "int32")
 
 
 def parts(sparse):

@@ -62,6 +62,7 @@ LookupTableFindV2: found(table(table_handle), keys, default_value)
 LookupTableRemoveV2: table(table_handle).remove(keys)
 LookupTableSizeV2: table(table_handle).size()
 LookupTableExportV2: table(table_handle).export()
+AnonymousMutableDenseHashTable, MutableDenseHashTableV2: dense_table(empty_key, deleted_key, value_dtype)
 OptionalFromValue: tf.experimental.Optional.from_value(tuple(components))
 OptionalGetValue: listed(optional.get_value())
 OptionalHasValue: optional.has_value()
@@ -109,6 +110,13 @@ def new_table(key_dtype, value_dtype):
 
     value_dtype = _core.as_dtype(value_dtype)
     return MutableHashTable(key_dtype, value_dtype, "" if value_dtype.name == "string" else 0)
+
+
+def dense_table(empty_key, deleted_key, value_dtype):
+    from tandem.ops.lookup import DenseHashTable
+
+    value_dtype, key = _core.as_dtype(value_dtype), convert_to_tensor(empty_key)
+    return DenseHashTable(key.dtype, value_dtype, "" if value_dtype.name == "string" else 0, key, deleted_key)
 
 
 def from_file(table, filename, key_index, value_index, most, delimiter, offset):
