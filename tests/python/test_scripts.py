@@ -265,3 +265,22 @@ def test_check_numerics_names_the_op():
     finally:
         tf.debugging.disable_check_numerics()
     assert np.isnan(tf.math.log(tf.constant(-1.0)))
+
+
+def test_an_option_that_only_a_run_knows():
+    flag = tf.TensorSpec([], tf.bool)
+    with pytest.raises(TypeError, match="symbolic"):
+        tf.function(lambda f: tf.cumsum([1, 2], exclusive=f), input_signature=[flag], autograph=False)(True)
+
+
+# ---- Lookups
+
+
+def test_safe_lookups_keep_the_outer_dimensions():
+    table = tf.reshape(tf.range(12.0), [4, 3])
+    ids = tf.SparseTensor([[0, 0, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1]], [1, -2, 3, 2], [2, 2, 2])
+    found = tf.nn.safe_embedding_lookup_sparse(table, ids, default_id=2)
+    assert found.numpy().tolist() == [[[3, 4, 5], [6, 7, 8]], [[7.5, 8.5, 9.5], [6, 7, 8]]]
+    weights = tf.SparseTensor(ids.indices, [1.0, 2.0, 0.0, 3.0], [2, 2, 2])
+    found = tf.nn.safe_embedding_lookup_sparse(table, ids, weights)
+    assert found.numpy().tolist() == [[[3, 4, 5], [0, 0, 0]], [[6, 7, 8], [0, 0, 0]]]

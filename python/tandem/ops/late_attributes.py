@@ -13,7 +13,15 @@ from tandem.ops import check
 def run(op, inputs, attributes):
     """The result, or NotImplemented where nothing computes it."""
     rule = _RULES.get(op)
-    return NotImplemented if rule is None else rule(op, list(inputs), dict(attributes))
+    late = {name for name, value in attributes.items() if _is_symbolic(value)}
+    if rule is None or not late <= {"axis", "fixed_length", "num", "perm", "quality", "shift"}:
+        return NotImplemented
+    return rule(op, list(inputs), dict(attributes))
+
+
+def _is_symbolic(value):
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return any(isinstance(v, _core.Tensor) and v._symbolic for v in values)
 
 
 def _int32(value):

@@ -189,8 +189,33 @@ def safe_embedding_lookup_sparse(
     embedding_weights, sparse_ids, sparse_weights=None, combiner="mean", default_id=None, max_norm=None, name=None,
     allow_fast_lookup=False,
 ):  # fmt: skip
-    """As embedding_lookup_sparse; rows without ids are zeros."""
-    return embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights, combiner, max_norm)
+    """As embedding_lookup_sparse, without ids that are negative and weights that are not positive. Rows without ids are
+    that of `default_id`, or zeros; all dimensions but the last one of the ids are the result's."""
+    from tandem.framework import sparse
+    from tandem.ops.nn import embedding_lookup
+
+    if hasattr(sparse_ids, "row_splits"):
+        sparse_ids = sparse_ids.to_sparse()
+        sparse_weights = None if sparse_weights is None else sparse_weights.to_sparse()
+    outer, static = sparse_ids.dense_shape[:-1], sparse_ids.shape
+    rows = execute("Reshape", execute("Prod", outer), [1])
+    sizes = execute("ConcatV2", [rows, sparse_ids.dense_shape[-1:]], axis=0)
+    ids = sparse.reshape(sparse_ids, sizes)
+    weights = None if sparse_weights is None else sparse.reshape(sparse_weights, sizes)
+    kept = execute("GreaterEqual", ids.values, 0)
+    if weights is not None and combiner != "sum":
+        kept = execute("LogicalAnd", kept, execute("Greater", weights.values, 0))
+    ids = sparse.retain(ids, kept)
+    weights = None if weights is None else sparse.retain(weights, kept)
+    found = embedding_lookup_sparse(embedding_weights, ids, weights, combiner, max_norm)
+    if default_id is not None:
+        there = execute("UnsortedSegmentSum", execute("OnesLike", ids.indices[:, 0]), ids.indices[:, 0], rows[0])
+        row = embedding_lookup(embedding_weights, convert_to_tensor([default_id]), max_norm=max_norm)
+        found = execute("SelectV2", there[:, None] > 0, found, row)
+    result = execute("Reshape", found, execute("ConcatV2", [outer, execute("Shape", found, out_type="int64")[1:]], axis=0))
+    if static.rank is not None:
+        result.set_shape([*static.as_list()[:-1], *found.shape.as_list()[1:]])
+    return result
 
 
 def collapse_repeated(labels, seq_length, name=None):

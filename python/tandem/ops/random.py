@@ -12,6 +12,8 @@ _f = _core.functions
 
 def seed_of(value):
     """What TensorFlow makes of a seed that is given."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     try:
         return operator.index(value) % (2**31 - 1)
     except TypeError:
