@@ -98,6 +98,11 @@ def install_as_tensorflow():
         )
     if _FINDER not in sys.meta_path:
         sys.meta_path.insert(0, _FINDER)
+    from tandem import _core
+
+    # Libraries know tensors by the name of their module.
+    for kind in (_core.Tensor, _core.EagerTensor):
+        kind.__module__ = "tensorflow.python.framework.ops"
     # By its full name: `from tandem import` would ask tandem for such a name first.
     import tandem.keras_loader
 

@@ -284,3 +284,18 @@ def test_safe_lookups_keep_the_outer_dimensions():
     weights = tf.SparseTensor(ids.indices, [1.0, 2.0, 0.0, 3.0], [2, 2, 2])
     found = tf.nn.safe_embedding_lookup_sparse(table, ids, weights)
     assert found.numpy().tolist() == [[[3, 4, 5], [0, 0, 0]], [[6, 7, 8], [0, 0, 0]]]
+
+
+# ---- What libraries look at
+
+
+def test_served_tensors_are_of_a_module_of_tensorflow(run_python):
+    code = """
+    import pickle
+    import tensorflow as tf
+    x = tf.constant([1.0])
+    assert type(x).__module__.startswith("tensorflow.") and repr(type(x)).startswith("<class 'tensorflow."), type(x)
+    assert pickle.loads(pickle.dumps(type(x))) is type(x) and pickle.loads(pickle.dumps(x)).numpy() == [1.0]
+    """
+    status, out, err = run_python(code, arguments=["-m", "tandem", "run", "--quiet"])
+    assert status == 0, out + err
