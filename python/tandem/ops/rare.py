@@ -1,7 +1,6 @@
 """Names of tf that few programs use and that are a line or two here: operators as functions, xla, marks of tests."""
 
 import contextlib
-import enum
 
 from tandem._core import convert_to_tensor, execute
 
@@ -65,32 +64,6 @@ def as_dict(value):
     if not hasattr(type(value), "_tf_field_names"):
         raise TypeError(f"as_dict takes an object of an extension type, got {value!r}.")
     return {name: getattr(value, name) for name in type(value)._tf_field_names}
-
-
-class VariablePolicy(enum.Enum):
-    """What of a variable's device is saved with it."""
-
-    NONE = None
-    SAVE_VARIABLE_DEVICES = "save_variable_devices"
-    EXPAND_DISTRIBUTED_VARIABLES = "expand_distributed_variables"
-
-    def _save_variable_devices(self):
-        return self != VariablePolicy.NONE
-
-    def _expand_distributed_variables(self):
-        return self == VariablePolicy.EXPAND_DISTRIBUTED_VARIABLES
-
-    @staticmethod
-    def from_obj(obj):
-        """A policy of itself, of its name or None."""
-        if obj is None:
-            return VariablePolicy.NONE
-        if isinstance(obj, VariablePolicy):
-            return obj
-        for policy in VariablePolicy:
-            if policy.value == str(obj).lower():
-                return policy
-        raise ValueError(f"Received invalid VariablePolicy value: {obj}.")
 
 
 def with_eager_op_as_function(cls=None, only_as_function=False):

@@ -14,6 +14,12 @@ class VariablePolicy(enum.Enum):
     SAVE_VARIABLE_DEVICES = "save_variable_devices"
     EXPAND_DISTRIBUTED_VARIABLES = "expand_distributed_variables"
 
+    def _save_variable_devices(self):
+        return self is not VariablePolicy.NONE
+
+    def _expand_distributed_variables(self):
+        return self is VariablePolicy.EXPAND_DISTRIBUTED_VARIABLES
+
     @classmethod
     def from_obj(cls, given):
         """The member, for the member or its name in lower case."""
