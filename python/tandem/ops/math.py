@@ -152,8 +152,13 @@ def _tensordot_later(a, b, axes):
     return execute("Reshape", execute("MatMul", left, right), execute("ConcatV2", [rows, columns], axis=0))
 
 
+_MOST_DIMENSIONS = 12  # that a tensor can have
+
+
 def _tensordot_of_any(a, b, axes):
     """Over the last axes of one and the first ones of the other, of ranks that are known when the function runs."""
+    if axes > _MOST_DIMENSIONS:
+        raise ValueError(f"`axes` must not be larger than the number of dimensions of a tensor. Received: {axes}.")
     sizes = [execute("Shape", x) for x in (a, b)]
     count = [execute("Size", s) for s in sizes]
     for n in count:

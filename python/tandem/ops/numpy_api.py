@@ -428,6 +428,8 @@ def split(ary, indices_or_sections, axis=0):
 def tile(a, reps):
     """An array repeated."""
     a = asarray(a)
+    if isinstance(reps, ndarray) and not reps.dtype.is_integer:
+        raise TypeError(f"np.tile: repetitions must be integers, got a tensor of {reps.dtype!r}.")
     if isinstance(reps, ndarray) and reps._symbolic:
         return _tile_by(a, reps)
     reps = list(_np.reshape(reps, -1))  # not as lists of lists: there may be many that are empty
