@@ -39,8 +39,15 @@ struct SkipState {
   int64_t left;  // negative: all
   bool next(typename Kind::Value& value) {
     if (left < 0) return false;  // not found out by reading all of them
-    for (; left != 0; --left) {
-      if (!source->next(value)) return false;
+    while (left != 0) {
+      int64_t passed = 0;
+      if constexpr (requires { source->pass_over(left); }) {
+        passed = source->pass_over(left);
+      } else {
+        passed = source->next(value) ? 1 : 0;
+      }
+      if (passed == 0) return false;
+      left -= passed;
     }
     return source->next(value);
   }

@@ -92,6 +92,14 @@ class RangeStage final : public Stage {
                                     static_cast<uint64_t>(step));
         return true;
       }
+      int64_t pass_over(int64_t count) override {
+        const int64_t passed = std::min(count, std::max<int64_t>(left, 0));
+        left -= passed;
+        next = static_cast<int64_t>(static_cast<uint64_t>(next) +
+                                    static_cast<uint64_t>(step) *
+                                        static_cast<uint64_t>(passed));
+        return passed;
+      }
       int64_t next, step, left;
       DType dtype;
     };

@@ -16,6 +16,11 @@ bool Cursor::next(Element& element) {
   return !(ended_ = !advance(element));
 }
 
+int64_t Cursor::pass_over(int64_t) {
+  Element element;
+  return next(element) ? 1 : 0;
+}
+
 bool Cursor::next_recorded(Element& element) {
   const int64_t begin = recorder::now_ns();
   ended_ = !advance(element);

@@ -52,6 +52,9 @@ class Cursor {
   /// The next element, or false at the end, and from then on. Throws CancelledError when
   /// the pass was cancelled; times go to the recorder when it is on.
   bool next(Element& element);
+  /// Leaves out an element, or up to `count` of them at once where they need not be made.
+  /// Returns how many; 0 at the end.
+  virtual int64_t pass_over(int64_t count);
 
  protected:
   /// Throws for one element; may be called again afterwards.

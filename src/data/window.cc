@@ -53,8 +53,9 @@ class Windowing final : public Cursor {
     Element element;
     while (!ended_ && static_cast<int64_t>(buffer_.size()) < reach) {
       if (skip_ > 0) {
-        if (!input_->next(element)) ended_ = true;
-        --skip_;
+        const int64_t passed = input_->pass_over(skip_);
+        ended_ = passed == 0;
+        skip_ -= passed;
         continue;
       }
       if (input_->next(element)) {

@@ -122,6 +122,7 @@ MAY_DIFFER = {
     "pieces that int32 does not count": MayDiffer(  # which TensorFlow refuses eagerly too
         r"^signal\.", r"value there, here InvalidArgumentError: frame_length and frame_step"),
     "an element, a vector or a matrix?": MayDiffer(r"tridiagonal_solve$", r"value there, here InvalidArgumentError: MatrixSolve: Input tensor 1"),
+    "sizes of nothing that do not fit": MayDiffer(r"tensordot$", r"value here, there InvalidArgumentError: tensordot: Matrix size"),
     "more elements than an array may have": MayDiffer(r".", r"there ValueError: array is too big"),  # NumPy's words, of what has none
     "squares that overflow": MayDiffer(r"moments$|variance$|std$", r"another value", r"1e\+?30|2\.0 ?\*\* ?62|inf|nan"),
     "a rank that the number of results is": MayDiffer(
@@ -175,6 +176,8 @@ MAY_DIFFER |= {
     "== of dtypes whose shapes do not fit": MayDiffer(r".", r"here TracedArgumentError: cannot compute (Not)?Equal as input"),
     "a shape of floats whose rank is not known": MayDiffer(r"^reshape$", r"value here, there InvalidArgumentError: Reshape"),
     "!= of shapes that turn out not to fit": MayDiffer(r".", r"here InvalidArgumentError: Incompatible shapes: .*Op:(Not)?Equal"),
+    "a map of no rows whose sizes are not known": MayDiffer(
+        r"^vectorized_map$", r"here InvalidArgumentError: TensorListStack: Tried to stack elements of an empty list"),
     "powers below the smallest normal number": MayDiffer(r"^(linalg\.)?norm$", r"another value", r"ord=\d{2}"),
     "floats for bytes of an image": MayDiffer(r"^io\.", r"here ValueError: Tensor conversion requested dtype uint8"),
     "a table that a dataset's function makes": MayDiffer(r"lookup", r"here NotFoundError: .*there is no table"),
@@ -880,7 +883,8 @@ class Run:
                         elif kind == "D":
                             return at + 1
                     began, cpu = now, cpu_of(child.pid)
-                elif not fresh and (now - began > WALL_SECONDS or cpu_of(child.pid) - cpu > self._cpu_seconds(at)):
+                elif not fresh and (now - began > WALL_SECONDS * self._patience(at)
+                                    or cpu_of(child.pid) - cpu > self._limits.cpu_seconds * self._patience(at)):  # fmt: skip
                     child.send_signal(signal.SIGABRT)  # it says where it is
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         child.wait(10)
@@ -895,8 +899,8 @@ class Run:
         self._bad(at, {"crash": child.returncode, "stacks": stacks()})
         return at + 1
 
-    def _cpu_seconds(self, at):
-        return self._limits.cpu_seconds * (4 if MANY_RESULTS.search(self.cases[at]["function"]) else 1)
+    def _patience(self, at):
+        return 4 if MANY_RESULTS.search(self.cases[at]["function"]) else 1
 
     def _bad(self, at, outcome):
         self.outcomes[at] = outcome

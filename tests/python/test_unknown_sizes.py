@@ -378,3 +378,15 @@ def test_multiples_beyond_int32():
 def test_a_shape_of_symbolic_floats():
     with pytest.raises(TypeError):
         tf.function(lambda x: tf.ensure_shape(x, [x[0], x[1]]))(floats(2))
+
+
+def test_numbers_are_counted_past():
+    """What a range is skipped over is not made one by one: this took a minute."""
+    far = tf.data.Dataset.range(2**40)
+    assert [int(x) for x in far.skip(2**40 - 2)] == [2**40 - 2, 2**40 - 1]
+    assert [int(x) for x in tf.data.Dataset.range(10, 0, -3).skip(2)] == [4, 1]
+    assert [int(x) for x in tf.data.Dataset.range(5).map(lambda x: x * 2).skip(3)] == [6, 8]
+    windows = far.window(2, shift=2**39).flat_map(lambda window: window.batch(2))
+    assert [x.numpy().tolist() for x in windows] == [[0, 1], [2**39, 2**39 + 1]]
+    windows = tf.data.Dataset.range(7).window(2, shift=3).flat_map(lambda window: window.batch(2))
+    assert [x.numpy().tolist() for x in windows] == [[0, 1], [3, 4], [6]]
