@@ -33,6 +33,8 @@ def find(full):
         return _namespaces.find("", "keras")
     if full == "compat.v1.test.mock":
         return _written("python.platform.test", "mock")
+    if full in ("compat.v1.flags", "compat.v1.app.flags", "python.platform.flags"):
+        return importlib.import_module("absl.flags")
     if full in _tables.spaces():
         return module(full)
     known = _tables.public().get(full)

@@ -1,6 +1,7 @@
 #include "graph/extract.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -23,13 +24,51 @@ bool writes_whole(const Node& n, size_t input) {
   return def.resource && def.replaces;
 }
 
+bool writes_state(const Node& n) {
+  return n.kind != Node::Kind::kVariable &&
+         std::any_of(n.outputs.begin(), n.outputs.end(),
+                     [](const ValueInfo& info) { return info.state; });
+}
+
+// Sorted by the number of writes that a node depends on, one after the other: what none
+// of them has to precede comes first. Ties keep the order in which nodes were added, so
+// that a node still follows what it needs.
+std::vector<int32_t> in_order(const Tracer& tracer, const ExtractRequest& request,
+                              std::vector<int32_t> needed) {
+  const Graph& graph = tracer.graph();
+  std::vector<int32_t> writes(static_cast<size_t>(graph.size()), 0);
+  std::vector<char> used(static_cast<size_t>(graph.size()), 0);
+  for (int32_t i : needed) {
+    const Node& n = graph.node(i);
+    int32_t most = 0;
+    const auto follow = [&](int32_t before) {
+      most = std::max(most, writes[static_cast<size_t>(before)]);
+      used[static_cast<size_t>(before)] = 1;
+    };
+    for (ValueRef v : n.inputs) {
+      if (v.defined() && !graph.info(v).state) follow(v.node);
+    }
+    for (int32_t before : tracer.controls_of(i)) follow(before);
+    writes[static_cast<size_t>(i)] = most + (writes_state(n) ? 1 : 0);
+  }
+  for (int32_t i : request.late) {
+    if (!used[static_cast<size_t>(i)]) {
+      writes[static_cast<size_t>(i)] = std::numeric_limits<int32_t>::max();
+    }
+  }
+  std::stable_sort(needed.begin(), needed.end(), [&](int32_t a, int32_t b) {
+    return writes[static_cast<size_t>(a)] < writes[static_cast<size_t>(b)];
+  });
+  return needed;
+}
+
 class Extraction {
  public:
   Extraction(const Tracer& tracer, const ExtractRequest& request,
              const StorageOf& storage)
       : from_(tracer.graph()), request_(request), storage_(storage) {
     made_.graph = std::make_shared<Graph>(from_.name());
-    needed_ = needed_nodes(tracer, request);
+    needed_ = in_order(tracer, request, needed_nodes(tracer, request));
   }
 
   Extracted run() {

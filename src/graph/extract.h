@@ -1,6 +1,7 @@
 // A part of the graph of a session, taken out as a function of its own: what the fetched
-// values and nodes need, through values and control dependencies, from what is fed. What
-// uses a variable keeps the order in which it was added. One thread at a time per graph.
+// values and nodes need, through values and control dependencies, from what is fed. A use
+// of a variable comes after the writes that it depends on and before others; among
+// writes, the order in which they were added decides. One thread at a time per graph.
 #pragma once
 
 #include <functional>
@@ -16,6 +17,8 @@ struct ExtractRequest {
   std::vector<ValueRef> fetches;
   std::vector<int32_t> targets;  // nodes that have to run
   std::vector<ValueRef> fed;     // values that the caller gives
+  /// Nodes that read a variable when everything else is done, unless their value is used.
+  std::vector<int32_t> late;
 };
 
 /// Nodes that a request needs, in order, placeholders that are not fed among them.

@@ -190,11 +190,13 @@ ExtractRequest request_of(const std::vector<Place>& fetches,
 }
 
 nb::object extract_run(PyGraph& g, nb::handle session, const std::vector<Place>& fetches,
-                       const std::vector<int32_t>& targets,
-                       const std::vector<Place>& fed) {
+                       const std::vector<int32_t>& targets, const std::vector<Place>& fed,
+                       const std::vector<int32_t>& late) {
   PySession& s = *nb::inst_ptr<PySession>(session);
   const StorageOf storage = [&](const Tensor& handle) { return s.slot(handle).handle; };
-  Extracted part = extract(tracer_of(g), request_of(fetches, targets, fed), storage);
+  ExtractRequest request = request_of(fetches, targets, fed);
+  request.late = late;
+  Extracted part = extract(tracer_of(g), request, storage);
   PyRun run;
   run.function = std::make_shared<CompiledFunction>(GraphPtr(std::move(part.graph)),
                                                     GraphFunctionOptions{});
@@ -293,7 +295,7 @@ void bind_graph_parts(nb::class_<PyGraph>& c) {
              return needed_nodes(tracer_of(g), request_of(fetches, targets, fed));
            })
       .def("_extract", extract_run, nb::arg("session"), nb::arg("fetches"),
-           nb::arg("targets"), nb::arg("fed"));
+           nb::arg("targets"), nb::arg("fed"), nb::arg("late") = std::vector<int32_t>{});
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ class Fetches:
         self.graph = graph
         self.places, self.operations = [], []
         self._numbers = {}
+        self.late = []  # variables that are references: what they are in the end
         self.has_values = False
         self.kept = []  # what the answer is found by stays alive
         self.build = self._builder(fetches)
@@ -57,6 +58,8 @@ class Fetches:
             self.operations.append(element._node)
             return lambda values: None
         place = _core.place_of(element)
+        if getattr(fetch, "_is_reference", False):
+            self.late.append(place[0])
         number = self._numbers.setdefault(place, len(self.places))
         if number == len(self.places):
             self.places.append(place)

@@ -36,7 +36,7 @@ def true_getter(
     made = _variable(
         initial_value=initializer if is_value else _first(initializer, shape, dtype), name=name + "/", dtype=dtype,
         trainable=trainable, collections=collections, validate_shape=validate_shape, constraint=constraint,
-        synchronization=synchronization, aggregation=aggregation,
+        synchronization=synchronization, aggregation=aggregation, use_resource=use_resource,
     )  # fmt: skip
     store.variables[name] = made
     if regularizer is not None:

@@ -291,7 +291,7 @@ def _get_in(
         regularizer=scope.regularizer if regularizer is None else regularizer,
         reuse=scope.reuse if reuse is None else reuse, trainable=trainable, collections=collections,
         caching_device=caching_device or scope.caching_device, partitioner=None, validate_shape=validate_shape,
-        use_resource=use_resource, constraint=constraint or scope.constraint, synchronization=synchronization,
+        use_resource=scope.use_resource if use_resource is None else use_resource, constraint=constraint or scope.constraint, synchronization=synchronization,
         aggregation=aggregation,
     )  # fmt: skip
     # What a constant or a tensor begins with decides the dtype.

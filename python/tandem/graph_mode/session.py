@@ -92,7 +92,7 @@ class BaseSession:
             plan.kept = list(feed_dict or ())
             fed = [_core.place_of(part) for parts in plan.feeds for part in parts.tensors]
             self._find_sources(plan, fed)
-            plan.run = self._graph._extract(self._values, plan.fetches.places, plan.fetches.operations, fed)
+            plan.run = self._graph._extract(self._values, plan.fetches.places, plan.fetches.operations, fed, plan.fetches.late)
             if len(self._plans) >= _KEPT_RUNS:
                 self._plans.pop(next(iter(self._plans)))
             self._plans[key] = plan

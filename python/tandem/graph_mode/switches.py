@@ -4,6 +4,9 @@ from tandem.framework import shape
 from tandem.graph_mode import graph as graphs
 
 
+_resources = [True]
+
+
 def disable_eager_execution():
     """From now on ops outside functions are put into the default graph."""
     graphs.disable_eager()
@@ -31,15 +34,26 @@ def disable_control_flow_v2():
 
 
 def disable_resource_variables():
-    """There is one kind of variables: a read is a snapshot."""
+    """Variables of graphs are references: what is fetched of one is what it is when the run ends."""
+    _resources[0] = False
+
+
+def enable_resource_variables():
+    _resources[0] = True
+
+
+def resource_variables_enabled():
+    return _resources[0]
 
 
 def disable_v2_behavior():
     """TensorFlow 1's: graphs and sessions, sizes as Dimensions."""
     disable_eager_execution()
     disable_v2_tensorshape()
+    disable_resource_variables()
 
 
 def enable_v2_behavior():
     enable_eager_execution()
     enable_v2_tensorshape()
+    enable_resource_variables()

@@ -7,7 +7,7 @@ import numpy as np
 from tandem import _core
 from tandem.framework import variable as eager
 from tandem.framework.shape import as_shape
-from tandem.graph_mode import graph as graphs, ops
+from tandem.graph_mode import graph as graphs, ops, switches
 from tandem.graph_mode.collections import GraphKeys, global_variables, local_variables
 from tandem.inside.ops.variable_v1 import VariableV1
 
@@ -37,7 +37,7 @@ class GraphVariable(VariableV1):
     def _make(
         self, graph, initial_value=None, trainable=None, collections=None, validate_shape=True, name=None, dtype=None,
         expected_shape=None, constraint=None, synchronization=eager.VariableSynchronization.AUTO,
-        aggregation=eager.VariableAggregation.NONE, shape=None, **unused,
+        aggregation=eager.VariableAggregation.NONE, shape=None, use_resource=None, **unused,
     ):  # fmt: skip
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
@@ -56,6 +56,7 @@ class GraphVariable(VariableV1):
             )
             self._graph, self._initial_value, self._constraint = graph, initial, constraint
             self._synchronization, self._aggregation = synchronization, aggregation
+            self._is_reference = not (switches.resource_variables_enabled() if use_resource is None else use_resource)
             self._validated = validate_shape
             _core.name_next(f"{full}/Assign/")
             self._update("AssignVariableOp", initial)

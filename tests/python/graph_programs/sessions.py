@@ -173,6 +173,34 @@ def control_dependencies(tf, folder):
 
 
 @program
+def order_of_reads_and_writes(tf, folder):
+    """What nothing orders is read before it is written; a variable that is fetched, when it is a reference, at the end."""
+    out = []
+    for is_resource in (False, True):
+        with tf.variable_scope(f"s{is_resource}"):
+            v = tf.get_variable("v", [2], initializer=tf.ones_initializer(), use_resource=is_resource)
+        early = v * 10
+        add = tf.assign_add(v, [1.0, 1.0])
+        late = v * 10
+        with tf.Session() as sess:
+            sess.run(v.initializer)
+            out.append([sess.run([add.op, early])[1], sess.run([add.op, late])[1], sess.run(v)])
+            if not is_resource:
+                out.append([sess.run([add.op, v])[1], sess.run([v, add.op])[0]])
+    return out
+
+
+@program
+def steps_that_are_fetched(tf, folder):
+    step = tf.train.get_or_create_global_step()
+    w = tf.get_variable("w", [], initializer=tf.ones_initializer())
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(w * w, global_step=step)
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        return [sess.run([train, step, w])[1:] for _ in range(3)]
+
+
+@program
 def groups(tf, folder):
     a, b = tf.Variable(0.0), tf.Variable(0.0)
     both = tf.group(a.assign_add(1.0), b.assign_add(2.0), name="both")

@@ -1,9 +1,7 @@
-"""tensorflow.python.ops.resource_variables_toggle: what is always on."""
+"""tensorflow.python.ops.resource_variables_toggle: whether variables of graphs are resources or references."""
 
-
-def enable_resource_variables():
-    """They are."""
-
-
-def resource_variables_enabled():
-    return True
+from tandem.graph_mode.switches import (  # noqa: F401
+    disable_resource_variables,
+    enable_resource_variables,
+    resource_variables_enabled,
+)
