@@ -418,4 +418,4 @@ def test_lists_of_sizes_that_are_none():
             with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=words):
                 f(n)
     with pytest.raises(tf.errors.ResourceExhaustedError, match="list of 1099511627776 elements"):
-        raw.TensorListFromTensor(tensor=tf.zeros([1 << 40, 0]))
+        raw.TensorListFromTensor(tensor=tf.zeros([1 << 40, 0]), element_shape=[0])

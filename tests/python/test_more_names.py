@@ -139,3 +139,44 @@ def test_sets_that_do_not_fit():
         tf.sets.intersection(tf.ones((2, 3)), tf.ones((2, 3)))
     with pytest.raises(TypeError, match="SparseTensor"):
         tf.sets.size(tf.ones((2, 3), tf.int32))
+
+
+def test_functions_that_choose_how_to_run():
+    assert tf.xla.experimental.compile(lambda x, y: x * y, [tf.constant(2.0), 3.0]).numpy() == 6
+    with tf.xla.experimental.jit_scope(), tf.experimental.function_executor_type(None):
+        assert tf.function(lambda: tf.constant(1))().numpy() == 1
+
+    @tf.nondifferentiable_batch_function(1, 10, 100)
+    def twice(x):
+        return x * 2
+
+    assert twice(tf.constant([1, 2])).numpy().tolist() == [2, 4]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at least one dimension"):
+        twice(tf.constant(1))
+
+    class Pair(tf.experimental.ExtensionType):
+        a: tf.Tensor
+        b: int
+
+    assert tf.experimental.extension_type.as_dict(Pair(tf.constant(1), 2))["b"] == 2
+
+
+def test_seeds_that_differ_again():
+    tf.random.set_seed(3)
+    first = tf.random.uniform([4]).numpy().tolist()
+    tf.random.set_seed(None)
+    drawn = [tf.random.uniform([4]).numpy().tolist() for _ in range(2)]
+    assert drawn[0] != drawn[1] and first not in drawn
+
+
+def test_embedding_columns():
+    columns, cache = tf.feature_column, tf.__internal__.feature_column.FeatureTransformationCache
+    states = tf.__internal__.feature_column.StateManager(None, True)
+    ids = columns.categorical_column_with_identity("a", 3)
+    column = columns.embedding_column(ids, 2, initializer=lambda shape, dtype=None: tf.reshape(tf.range(6.0), shape))
+    column.create_state(states)
+    given = cache({"a": tf.constant([[0, 2], [1, -1]])})
+    assert column.get_dense_tensor(given, states).numpy().tolist() == [[2, 3], [2, 3]]
+    first, second = columns.shared_embeddings([ids, columns.categorical_column_with_identity("b", 3)], 2)
+    given = cache({"a": tf.constant([[1]]), "b": tf.constant([[1]])})
+    assert (first.get_dense_tensor(given, states) == second.get_dense_tensor(given, states)).numpy().all()

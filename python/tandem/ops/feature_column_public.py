@@ -320,3 +320,67 @@ def make_parse_example_spec(feature_columns):
                 raise ValueError(f"feature_columns contain different parse_spec for key {key}. Given {value} and {spec[key]}")
             spec[key] = value
     return spec
+
+
+# ---- As dicts, for configurations of layers
+
+
+def _plain(value, name):
+    if isinstance(value, _fc.FeatureColumn):
+        return serialize_feature_column(value)
+    if isinstance(value, tuple) and name == "keys":
+        return [serialize_feature_column(v) for v in value]
+    if name == "dtype":
+        return as_dtype(value).name
+    if callable(value):
+        if name == "initializer" and hasattr(value, "get_config"):
+            return {"class_name": type(value).__name__, "config": value.get_config()}
+        return value.__name__
+    return value
+
+
+def serialize_feature_column(fc):
+    """A column as its class's name and its fields."""
+    if isinstance(fc, str):
+        return fc
+    if not isinstance(fc, _fc.FeatureColumn):
+        raise ValueError(f"Instance: {fc} is not a FeatureColumn")
+    return {"class_name": type(fc).__name__, "config": {name: _plain(getattr(fc, name), name) for name in fc._fields}}
+
+
+def _classes():
+    return {c.__name__: c for place in (vars(_fc), globals()) for c in place.values() if isinstance(c, type) and issubclass(c, _fc.FeatureColumn)}
+
+
+def deserialize_feature_column(config, custom_objects=None, columns_by_name=None):
+    """The column of what serialize_feature_column gave; columns of one name are one object."""
+    if isinstance(config, str):
+        return config
+    kinds = {**_classes(), **(custom_objects or {})}
+    if config["class_name"] not in kinds:
+        raise ValueError(f"Unknown feature column: {config['class_name']}")
+    fields = {}
+    for name, value in config["config"].items():
+        if isinstance(value, dict) and value.get("class_name") in kinds:
+            value = deserialize_feature_column(value, custom_objects, columns_by_name)
+        elif name == "keys":
+            value = tuple(deserialize_feature_column(v, custom_objects, columns_by_name) for v in value)
+        elif name == "dtype":
+            value = as_dtype(value)
+        elif name == "initializer" and value is not None:
+            value = _initializer(value, fields, custom_objects)
+        elif isinstance(value, list):
+            value = tuple(value)
+        elif isinstance(value, str) and name == "normalizer_fn":
+            value = (custom_objects or {})[value]
+        fields[name] = value
+    made = kinds[config["class_name"]](**fields)
+    return made if columns_by_name is None else columns_by_name.setdefault(made.name, made)
+
+
+def _initializer(value, fields, custom_objects):
+    from tandem import keras
+
+    if isinstance(value, str) and value not in (custom_objects or {}):
+        return _fc.scaled_initializer(fields["dimension"])  # that of a column to which none was given
+    return keras.initializers.deserialize(value, custom_objects)
