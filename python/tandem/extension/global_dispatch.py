@@ -9,7 +9,7 @@ import sys
 import threading
 import types
 
-from tandem import _namespaces
+from tandem import _namespaces, _tables
 
 NOT_SUPPORTED = object()
 _dispatchers = []
@@ -73,7 +73,18 @@ def dispatch(op, args, kwargs):
 def public_name(function):
     """The public name under which a function that asks was looked up, or None."""
     found = _public_names.get(id(function))
-    return found[1] if found is not None else None
+    return _canonical(found[1]) if found is not None else None
+
+
+def _canonical(full):
+    """Of several public names of a function the one that TensorFlow calls it by: math.abs for abs."""
+    where, name, _ = _tables.public().get(full, ("", "", ""))
+    aliases = _tables.publics_of(where, name)
+    leaf = full.rpartition(".")[2]
+    for space in ("math.", "linalg."):
+        if leaf in aliases and space + leaf in aliases:
+            return space + leaf
+    return full
 
 
 def _ask_in_loaded():

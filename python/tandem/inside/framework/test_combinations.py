@@ -9,6 +9,7 @@ import functools
 import inspect
 import itertools
 import re
+import types
 import unittest
 
 
@@ -103,32 +104,46 @@ def _values(combination):
 
 
 def generate(combinations, test_combinations=()):
-    """Decorates a test, or all tests of a class, to be one test for each combination. The class is made anew: its
-    metaclass turns the cases into methods."""
+    """Decorates a test, or all tests of a class, to be one test for each combination."""
 
     def decorate(target):
         if not isinstance(target, type):
             return _cases(target, combinations, test_combinations)
-        made = dict(vars(target))
-        for name, value in vars(target).items():
-            if name.startswith(unittest.TestLoader.testMethodPrefix) and callable(value):
-                made[name] = _cases(value, combinations, test_combinations)
-        return type(target).__new__(type(target), target.__name__, target.__bases__, made)
+        for name, value in list(vars(target).items()):
+            if name.startswith(unittest.TestLoader.testMethodPrefix) and isinstance(value, types.FunctionType):
+                delattr(target, name)
+                for combination in map(_ordered, combinations):
+                    made = _bound(_within(value, test_combinations), combination)
+                    made.__name__ = name + _name(combination)
+                    setattr(target, made.__name__, made)
+        return target
 
     return decorate
 
 
+def _ordered(combination):
+    if isinstance(combination, collections.OrderedDict):
+        return combination
+    return collections.OrderedDict(sorted(combination.items()))
+
+
+def _bound(test, combination):
+    """The test of one combination."""
+
+    @functools.wraps(test)
+    def bound(self):
+        return test(self, **combination)
+
+    del bound.__wrapped__  # it takes nothing
+    return bound
+
+
 def _cases(test, combinations, test_combinations):
+    """Cases for the metaclass of absl's parameterized tests; None where there are no combinations."""
     from absl.testing import parameterized
 
-    named = []
-    for combination in combinations:
-        if not isinstance(combination, collections.OrderedDict):
-            combination = collections.OrderedDict(sorted(combination.items()))
-        named.append({**combination, "testcase_name": _name(combination)})
-    if not named:
-        return None
-    return parameterized.named_parameters(*named)(_within(test, test_combinations))
+    named = [{**combination, "testcase_name": _name(combination)} for combination in map(_ordered, combinations)]
+    return parameterized.named_parameters(*named)(_within(test, test_combinations)) if named else None
 
 
 def _within(test, test_combinations):

@@ -2,7 +2,7 @@
 
 import functools
 
-from tandem import _namespaces
+from tandem import _core, _namespaces
 from tandem.inside.util.dispatch import add_dispatch_support
 from tandem.inside.util.tf_export import tf_export
 
@@ -43,6 +43,9 @@ def reduced_shape(input_shape, axes):
 @add_dispatch_support
 def _add_dispatch(x, y, name=None):
     """The operator +: numbers are added, strings joined."""
+    for value in (x, y):  # an object that is no tensor and makes none is not added by an operator of its own
+        if not isinstance(value, (_core.Tensor, _core.VariableBase)) and not hasattr(type(value), "_tf_components"):
+            _core.convert_to_tensor(value)
     return _namespaces.get("math.add")(x, y, name=name)
 
 

@@ -8,6 +8,7 @@ dispatchers once there are any (extension/global_dispatch.py).
 import functools
 
 from tandem.extension import global_dispatch
+from tandem.inside.util.tf_decorator import make_decorator
 
 DISPATCH_ATTR = "_tf_fallback_dispatchers"
 
@@ -55,7 +56,7 @@ def add_dispatch_support(target=None, iterable_parameters=None):
                 return result
 
         setattr(call, DISPATCH_ATTR, [])
-        return call
+        return make_decorator(function, call)
 
     return decorate if target is None else decorate(target)
 

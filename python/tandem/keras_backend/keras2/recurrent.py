@@ -1,7 +1,7 @@
 """Keras 2's LSTM and GRU layers as one op each, on every device.
 
 tf_keras has a loop of small ops and a call of cuDNN for them, and chooses when the device is known. Tandem's ops take what
-cuDNN's would take; with masks or rows of several lengths the loop runs. Of the two forms only one is traced.
+cuDNN's would take, on every device; with masks or rows of several lengths the loop runs.
 """
 
 import functools
@@ -21,7 +21,8 @@ def _results(sequence, last, return_sequences, time_major):
 
 def install_choice(module):
     """tf_keras.src.layers.rnn.gru_lstm_utils"""
-    module.use_new_gru_lstm_impl = lambda: True
+    # It puts cuDNN's form into the graph, for a pass of TensorFlow's that would choose it.
+    module.function_register = lambda func, *args, **kwargs: None
 
 
 def install_lstm(module):
@@ -45,6 +46,7 @@ def install_lstm(module):
         return last, outputs, h, c, module.gru_lstm_utils.runtime(module.gru_lstm_utils.RUNTIME_CPU)
 
     module.standard_lstm = standard_lstm
+    module.gpu_lstm = functools.partial(standard_lstm, zero_output_for_mask=False)
 
 
 def install_gru(module):
@@ -68,3 +70,4 @@ def install_gru(module):
         return last, outputs, h, module.gru_lstm_utils.runtime(module.gru_lstm_utils.RUNTIME_CPU)
 
     module.standard_gru = standard_gru
+    module.gpu_gru = functools.partial(standard_gru, zero_output_for_mask=False)
