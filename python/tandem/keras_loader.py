@@ -43,6 +43,7 @@ _EXTENDED = {
     "keras.src.saving.serialization_lib": ("tandem.keras_backend.functions_by_name", "install"),
     "keras.src.tree.optree_impl": ("tandem.keras_backend.kept_answers", "install_tree"),
     "tf_keras.src.engine.keras_tensor": ("tandem.keras_backend.keras2.operators", "install"),
+    "tf_keras.src.saving.legacy.saved_model.load": ("tandem.keras_backend.keras2.saved_models", "install"),
     "tf_keras.src.saving.serialization_lib": ("tandem.keras_backend.functions_by_name", "install"),
     "tf_keras.src.mixed_precision.autocast_variable": ("tandem.keras_backend.keras2.autocast", "install"),
     "tf_keras.src.layers.rnn.gru": ("tandem.keras_backend.keras2.recurrent", "install_gru"),

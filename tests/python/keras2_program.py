@@ -53,10 +53,12 @@ def saving():
     model.compile("adam", "mse")
     losses(model)
     folder = tempfile.mkdtemp()
-    for name in ("m.keras", "m.h5"):
+    for name in ("m.keras", "m.h5", "m"):
         path = os.path.join(folder, name)
-        model.save(path)
+        model.save(path, save_format="tf" if name == "m" else None)
         np.testing.assert_allclose(keras.models.load_model(path).predict(x, verbose=0), model.predict(x, verbose=0))
+    served = tf.saved_model.load(path).signatures["serving_default"](tf.constant(x))
+    np.testing.assert_allclose(next(iter(served.values())), model.predict(x, verbose=0), rtol=1e-6)
     model.save_weights(os.path.join(folder, "w"))
     other = small()
     other.load_weights(os.path.join(folder, "w")).expect_partial()

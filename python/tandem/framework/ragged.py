@@ -507,6 +507,12 @@ class RaggedTensorSpec(TypeSpec):
     def _parts(self):
         return (self._shape, self._dtype, self._ragged_rank, self._row_splits_dtype)
 
+    _serialize = _parts
+
+    @classmethod
+    def _deserialize(cls, encoded):
+        return cls(*encoded[:4])
+
     def _with_tensor_ranks_only(self):
         return RaggedTensorSpec(ranks_only(self._shape), *self._parts()[1:])
 

@@ -474,6 +474,13 @@ class SparseTensorSpec(TypeSpec):
 
     value_type = SparseTensor
 
+    def _serialize(self):
+        return self.shape, self.dtype
+
+    @classmethod
+    def _deserialize(cls, encoded):
+        return cls(*encoded)
+
     def _with_tensor_ranks_only(self):
         return SparseTensorSpec(ranks_only(self.shape), self.dtype)
 

@@ -67,6 +67,13 @@ class TensorSpec(TypeSpec):
     def value_type(self):
         return _core.Tensor
 
+    def _serialize(self):
+        return self._shape, self._dtype, self._name
+
+    @classmethod
+    def _deserialize(cls, encoded):
+        return cls(*encoded)
+
     def _with_tensor_ranks_only(self):
         return TensorSpec(ranks_only(self._shape), self._dtype, self._name)
 

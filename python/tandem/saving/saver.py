@@ -29,8 +29,12 @@ SECOND = "b"  # the folder of the files of every other save over a model
 FUNCTIONS = (Function, LoadedFunction, ConcreteFunction)
 
 
-def functions_of(obj):
-    """Functions among the attributes of an object and of its class, by name."""
+def functions_of(obj, made=None):
+    """Functions among the attributes of an object and of its class, by name. Objects of Keras 2 say which are theirs;
+    `made`: what they made for this save."""
+    if made is not None and hasattr(type(obj), "_trackable_saved_model_saver"):
+        children = obj._trackable_children("savedmodel", cache=made)
+        return {name: child for name, child in children.items() if isinstance(child, FUNCTIONS)}
     names = {}
     for cls in reversed(type(obj).__mro__):
         names.update({name: None for name, value in vars(cls).items() if isinstance(value, FUNCTIONS)})
@@ -207,7 +211,7 @@ class _Writer:
             for name, child in children_of(obj, "savedmodel", cache=self.made).items()
             if not isinstance(child, FUNCTIONS)
         }
-        children.update(functions_of(obj))
+        children.update(functions_of(obj, self.made))
         return {"kind": "object", "class": type(obj).__name__,
                 "children": {name: self.object(child) for name, child in children.items()}}  # fmt: skip
 
@@ -280,7 +284,7 @@ def save(obj, export_dir, signatures=None, options=None):
         )
     options = options or SaveOptions()
     writer = _Writer(obj, options)
-    chosen = canonical_signatures(obj, signatures, functions_of)
+    chosen = canonical_signatures(obj, signatures, lambda root: functions_of(root, writer.made))
     names, values = writer.find_keys()
     writer.object(obj)
     rows = []

@@ -58,7 +58,8 @@ def _offered(root, functions_of):
             return make_signature(_concrete(default, DEFAULT), DEFAULT)
     except Exception as problem:  # noqa: BLE001  (a model that was never built has none)
         _log.info("no default signature for %r: %s", root, problem)
-    functions = list(functions_of(root).values())
+    named = functions_of(root)
+    functions = [named["_default_save_signature"]] if "_default_save_signature" in named else list(named.values())
     if len(functions) != 1:
         return None
     only = functions[0]

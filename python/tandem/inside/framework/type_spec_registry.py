@@ -22,6 +22,18 @@ def register(name):
     return decorate
 
 
+def _register_own():
+    from tandem.framework.ragged import RaggedTensorSpec
+    from tandem.framework.sparse import SparseTensorSpec
+    from tandem.framework.spec import TensorSpec
+
+    for cls in (TensorSpec, SparseTensorSpec, RaggedTensorSpec):
+        register(f"tf.{cls.__name__}")(cls)
+
+
+_register_own()
+
+
 def get_name(cls):
     if cls not in _TYPE_SPEC_TO_NAME:
         raise ValueError(f"TypeSpec {cls.__module__}.{cls.__name__} has not been registered.")
