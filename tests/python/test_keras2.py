@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from conftest import PATHS
 
 PROGRAM = pathlib.Path(__file__).with_name("keras2_program.py")
 
@@ -19,7 +20,7 @@ PROGRAM = pathlib.Path(__file__).with_name("keras2_program.py")
     reason="tf_keras is not installed: pip install --no-deps tf-keras==2.21.0, and six, wrapt, requests, h5py",
 )
 def test_keras_2():
-    env = {**os.environ, "TF_USE_LEGACY_KERAS": "1"}
+    env = {**os.environ, "TF_USE_LEGACY_KERAS": "1", "PYTHONPATH": PATHS}
     run = [sys.executable, "-m", "tandem", "run", "--quiet", str(PROGRAM)]
     done = subprocess.run(run, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

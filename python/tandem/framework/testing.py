@@ -91,6 +91,8 @@ class TestCase(Comparisons, _Base):
         self._tempdir = None
 
     def setUp(self):
+        if self._testMethodName == "test_session":  # a method of ours by its name
+            self.skipTest("Not a test.")
         super().setUp()
         random.seed(_SEED)
         np.random.seed(_SEED)
