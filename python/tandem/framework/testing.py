@@ -113,7 +113,7 @@ class TestCase(Comparisons, _Base):
             session = _session()
             if session is not None:
                 return session.run(tensors)
-            with self.session() as session:
+            with self.cached_session() as session:
                 return session.run(tensors)
         if callable(tensors) and not hasattr(tensors, "numpy"):
             return self.evaluate(tensors())
@@ -138,8 +138,6 @@ class TestCase(Comparisons, _Base):
         with _namespaces.get("compat.v1.Session")(graph=graph, config=config) as session:
             yield session
 
-    test_session = session
-
     @contextlib.contextmanager
     def cached_session(self, graph=None, config=None, use_gpu=True, force_gpu=False):
         """The same session for all blocks of a test."""
@@ -153,6 +151,12 @@ class TestCase(Comparisons, _Base):
             self.addCleanup(self._forget_session)
         with self._cached_session.graph.as_default(), self._cached_session.as_default():
             yield self._cached_session
+
+    def test_session(self, graph=None, config=None, use_gpu=True, force_gpu=False):
+        """The session of the test, or one of a graph."""
+        if graph is None:
+            return self.cached_session(None, config, use_gpu, force_gpu)
+        return self.session(graph, config, use_gpu, force_gpu)
 
     def _forget_session(self):
         self._cached_session.close()

@@ -95,5 +95,12 @@ def set_soft_device_placement(enable):
     _core.config.set_soft_device_placement(enable)
 
 
+def get_config():
+    """The configuration of sessions; nothing of it configures eager ops."""
+    from tandem import _namespaces
+
+    return _namespaces.get("compat.v1.ConfigProto")()
+
+
 def shared_name(name=None):
     return name or ""
