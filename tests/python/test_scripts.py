@@ -299,3 +299,10 @@ def test_served_tensors_are_of_a_module_of_tensorflow(run_python):
     """
     status, out, err = run_python(code, arguments=["-m", "tandem", "run", "--quiet"])
     assert status == 0, out + err
+
+
+def test_what_libraries_ask_of_eager_tensors():
+    x = tf.constant([[1.0, 2.0]])
+    assert (x._rank(), x._num_elements(), x._shape_tuple(), x._shape_as_list()) == (2, 2, (1, 2), [1, 2])
+    assert x._numpy().tolist() == [[1.0, 2.0]] and not x.is_packed and x._copy() is x and x._tensor_shape == [1, 2]
+    tf.function(lambda s: hasattr(s, "_numpy") and pytest.fail("a symbolic tensor has no value"))(x)

@@ -127,6 +127,15 @@ Tensor.item = _item
 Tensor.cpu = lambda self: _to(self, "/device:CPU:0")
 Tensor.gpu = _on_gpu
 Tensor.eval = _eval
+# What libraries ask of eager tensors, though it is private.
+_core.EagerTensor._numpy = lambda self: self.numpy()
+_core.EagerTensor._rank = lambda self: self.shape.rank
+_core.EagerTensor._num_elements = lambda self: self.shape.num_elements()
+_core.EagerTensor._shape_as_list = lambda self: self.shape.as_list()
+_core.EagerTensor._shape_tuple = lambda self: tuple(self.shape.as_list())
+_core.EagerTensor._copy = lambda self, device_name=None: _to(self, device_name) if device_name else self
+_core.EagerTensor._tensor_shape = property(lambda self: self.shape)
+_core.EagerTensor.is_packed = False
 Tensor.backing_device = property(lambda self: self.device)
 Tensor.op = property(_op)
 Tensor.value_index = property(_value_index)
