@@ -284,6 +284,9 @@ def non_max_suppression_padded(
     if pad_to_max_output_size:
         missing = as_int32(max_output_size, "max_output_size") - count
         found = execute("Pad", found, execute("Pack", [execute("Pack", [0, missing], axis=0)], axis=0))
+        known = _core.static_value(convert_to_tensor(max_output_size))
+        if found._symbolic and known is not None:
+            found.set_shape([int(known)])
     return found, count
 
 

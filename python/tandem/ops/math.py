@@ -286,7 +286,32 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
 
 def lstsq(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
     """Solutions of linear equations in the sense of least squares."""
+    matrix = convert_to_tensor(matrix)
+    if matrix.shape.rank is not None and None in matrix.shape.as_list()[-2:]:
+        return _lstsq_later(matrix, convert_to_tensor(rhs, matrix.dtype), l2_regularizer)
     return _core.functions.lstsq(matrix, rhs, float(l2_regularizer))
+
+
+def _lstsq_later(matrix, rhs, l2_regularizer):
+    """Of matrices of which only a run knows whether they have more rows or more columns."""
+    from tandem.ops.control_flow import cond
+
+    sizes = execute("Shape", matrix)
+    tall = sizes[-2] >= sizes[-1]
+
+    def solved(product, right):
+        count = execute("Shape", product)[-1]
+        places = execute("Range", 0, count, 1)
+        one = execute(_Cast, execute("Equal", places[:, None], places), dtype=matrix.dtype)
+        return execute("MatrixSolve", product + one * convert_to_tensor(l2_regularizer, matrix.dtype), right)
+
+    def of_tall():
+        return solved(matmul(matrix, matrix, adjoint_a=True), matmul(matrix, rhs, adjoint_a=True))
+
+    def of_wide():
+        return matmul(matrix, solved(matmul(matrix, matrix, adjoint_b=True), rhs), adjoint_a=True)
+
+    return cond(tall, of_tall, of_wide)
 
 
 def cholesky_solve(chol, rhs, name=None):

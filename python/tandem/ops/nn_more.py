@@ -4,7 +4,7 @@ import math
 import operator
 
 from tandem import _core
-from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem._core import as_dtype, convert_sizes, convert_to_tensor, execute
 from tandem.framework.dtypes import int32, int64
 from tandem.ops.check import axis_of, size_of, with_rank
 from tandem.ops.math import lowest
@@ -242,10 +242,8 @@ def _morph(value, filters, strides, padding, dilations, sign):
     sizes = [1, height, width, 1]
     inside = extract_patches(execute("OnesLike", x), sizes, strides, dilations, padding)
     patches = extract_patches(x * sign, sizes, strides, dilations, padding)
-    _, out_h, out_w, _ = patches.shape.as_list()
-    inside, grid = (
-        execute("Reshape", part, [-1, out_h, out_w, height * width, channels]) for part in (inside, patches)
-    )
+    grid_shape = [-1, size_of(patches, 1), size_of(patches, 2), height * width, channels]
+    inside, grid = (execute("Reshape", part, convert_sizes(grid_shape)) for part in (inside, patches))
     kernel = execute("ReverseV2", filters, axis=[0, 1]) if sign < 0 else filters
     sums = grid + execute("Reshape", kernel, [height * width, channels])
     sums = execute("SelectV2", execute("Equal", inside, convert_to_tensor(1, x.dtype)), sums, lowest(x.dtype))
