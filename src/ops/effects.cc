@@ -185,6 +185,10 @@ void register_effect_ops(OpTable& table) {
                     [](AttrsRef, std::span<const Tensor> inputs) {
                       return std::vector<Tensor>{inputs[0]};
                     });
+  // Sessions answer it themselves; elsewhere variables have a value from the start.
+  add_host_function("VariableHasValue", [](AttrsRef, std::span<const Tensor>) {
+    return std::vector<Tensor>{constant(true)};
+  });
   add_host_function("StringFormat", run_format);
   add_host_function("PrintV2", run_print);
   add_host_function("Assert", run_assert);

@@ -274,6 +274,13 @@ void bind_graph_scopes(nb::module_& m) {
           "_name_made", name_made, nb::arg("tensor"), nb::arg("name"), nb::arg("first"),
           "A name for the op of a tensor that was traced after there were `first` nodes.")
       .def("_name_and_type", name_and_type, nb::arg("number"), "(name, type) of a node.")
+      .def(
+          "_has",
+          [](const PyGraph& g, nb::handle tensor) {
+            const GraphValue* value = graph_value_of(tensor_of(tensor.ptr()));
+            return value && value->graph == g.graph.get();
+          },
+          nb::arg("tensor"), "Whether it is a value of this graph itself, not of a branch.")
       .def_rw("_open", &PyGraph::open)
       .def("dump", [](const PyGraph& g) { return g.graph->dump(); })
       .def("__len__", [](const PyGraph& g) { return g.graph->size(); });

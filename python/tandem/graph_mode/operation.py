@@ -77,12 +77,25 @@ class Operation:
         raise TypeError(f"Operation '{self.name}' is no tensor; it has {len(self.outputs)} outputs.")
 
 
+class InnerOperation:
+    """An operation of a branch or a loop's body: its name and type."""
+
+    def __init__(self, graph, name, kind):
+        self.graph, self.name, self.type = graph, name, _TYPES.get(kind, kind)
+
+    def __repr__(self):
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
 def tensor_op(tensor):
     """Tensor.op: the operation that made it."""
     place = _core.place_of(tensor) if tensor._symbolic else None
     if place is None:
         raise AttributeError("Tensor.op is undefined when eager execution is enabled.")
-    return operation(tensor.graph, place[0])
+    graph = tensor.graph
+    if not graph._has(tensor):
+        return InnerOperation(graph, *_core.made_by(tensor)[:2])
+    return operation(graph, place[0])
 
 
 def operation(graph, node):
