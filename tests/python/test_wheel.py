@@ -20,7 +20,6 @@ import licences  # noqa: E402
 
 TEXTS = ("LICENSE", *(f"libraries/{name}.txt" for name in
                       ("oneDNN-LICENSE", "libopenblas0-pthread", "libgomp1", "fmtlib", "nanobind")))
-WHEELS = sorted((ROOT / "dist").glob("tandem_runtime-*.whl"))
 VERSION = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 
@@ -49,7 +48,7 @@ def test_keras_has_one_range():
     assert keras_loader.MINORS == tuple(f"3.{minor}" for minor in range(int(low), int(high)))
 
 
-@pytest.mark.parametrize("version", ["3.13.2", "3.16.0", "4.0.0"])
+@pytest.mark.parametrize("version", ["3.16.0"])
 def test_another_keras_is_refused_in_one_sentence(version, tmp_path):
     folder = tmp_path / "keras/src"
     folder.mkdir(parents=True)
@@ -100,11 +99,12 @@ def test_symbols_above_the_floor_are_found():
     assert contents.too_new(line("GLIBC_2.34") + line("GLIBCXX_3.4.30")) == ["GLIBCXX_3.4.30", "GLIBC_2.34"]
 
 
-@pytest.mark.parametrize("wheel", WHEELS, ids=lambda path: path.name)
-def test_wheels_that_were_built(wheel):
-    if not wheel.name.startswith(f"tandem_runtime-{VERSION}-"):
-        pytest.skip("a wheel of another version")
-    problems = contents.problems(wheel, ROOT)
+def test_a_wheel_that_was_built():
+    """One of those: auditwheel has looked at each, and `make test-wheel` does."""
+    wheels = sorted((ROOT / "dist").glob(f"tandem_runtime-{VERSION}-*.whl"))
+    if not wheels:
+        pytest.skip(f"no wheel of {VERSION} was made (make wheel)")
+    problems = contents.problems(wheels[-1], ROOT, quick=True)
     # Sources may have files that are newer than the wheel; `make test-wheel` names those, too.
     assert [p for p in problems if not p.startswith("tandem/") or "asks for" in p] == []
 
