@@ -33,7 +33,7 @@ def find(full):
         return _namespaces.find("", "keras")
     if full == "compat.v1.test.mock":
         return _written("python.platform.test", "mock")
-    if full in ("compat.v1.flags", "compat.v1.app.flags", "python.platform.flags"):
+    if full in ("compat.v1.flags", "compat.v1.app.flags"):
         return importlib.import_module("absl.flags")
     if full in _tables.spaces():
         return module(full)

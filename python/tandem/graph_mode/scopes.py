@@ -115,7 +115,9 @@ _eager_store = _Store()
 
 
 def _store():
-    graph = graphs.current() or (None if graphs.is_eager_enabled() else graphs.outermost())
+    graph = graphs.current()
+    if graph is None and not _core.executing_eagerly():  # in a branch or a loop's body
+        graph = graphs.outermost()
     if graph is None:
         return _eager_store
     made = graph.__dict__.get("_variable_store")
