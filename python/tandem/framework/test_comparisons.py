@@ -45,6 +45,11 @@ def _is_deep(value):
     return False
 
 
+def _are_strings(array):
+    """Strings of NumPy, or bytes, which those of tensors are."""
+    return array.dtype.kind in "US" or (array.dtype.kind == "O" and all(isinstance(x, bytes) for x in array.flat))
+
+
 def _encoded(array):
     return np.char.encode(array, "utf-8").astype(object) if array.dtype.kind == "U" else array
 
@@ -66,7 +71,7 @@ class Comparisons:
             return
         a, b = array_of(self, a), array_of(self, b)
         self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}. {msg or ''}")
-        if {a.dtype.kind, b.dtype.kind} == {"O", "U"}:  # strings of tensors are bytes
+        if _are_strings(a) and _are_strings(b):
             a, b = _encoded(a), _encoded(b)
         same = a == b
         if a.dtype.kind in "fcV" and b.dtype.kind in "fcV":  # V: bfloat16
