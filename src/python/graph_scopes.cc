@@ -187,8 +187,8 @@ nb::tuple name_and_type_of(const Graph& graph, int32_t number) {
   static constexpr const char* kTypes[] = {
       "Placeholder", "Const", "VarHandleOp", "", "Copy", "If", "Case", "While", "Call"};
   const Node& n = graph.node(number);
-  return nb::make_tuple(
-      n.name, n.op ? n.op->name.c_str() : kTypes[static_cast<size_t>(n.kind)]);
+  return nb::make_tuple(n.name,
+                        n.op ? n.op->name.c_str() : kTypes[static_cast<size_t>(n.kind)]);
 }
 
 nb::tuple name_and_type(const PyGraph& g, int32_t number) {

@@ -50,8 +50,8 @@ void update(nb::handle self, const std::string& op_name, nb::args values) {
   std::vector<Tensor> tensors{v.handle()};
   for (size_t i = 0; i < values.size(); ++i) {
     const bool is_value = op.inputs[i + 1].type == 'T';
-    tensors.push_back(to_tensor(
-        values[i].ptr(), {.dtype = is_value ? v.dtype() : DType::kInvalid}));
+    tensors.push_back(
+        to_tensor(values[i].ptr(), {.dtype = is_value ? v.dtype() : DType::kInvalid}));
   }
   std::vector<TensorArg> args(tensors.begin(), tensors.end());
   std::vector<Tensor> none;
