@@ -209,3 +209,16 @@ def test_tests_are_made_of_combinations():
         Case(name).debug()
     assert seen == [(1, 1, True), (2.5, 1, True)]
     assert len(combinations.times(combinations.combine(a=[1, 2]), combinations.combine(b=[3, 4]))) == 4
+
+
+def test_bincount_counts_what_ragged_and_sparse_tensors_have():
+    ragged = tf.ragged.constant([[1, 1, 2], [], [0, 5]])
+    expected = [[0, 2, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0]]
+    assert tf.math.bincount(ragged, minlength=4, maxlength=4, axis=-1).numpy().tolist() == expected
+    assert tf.math.bincount(ragged).numpy().tolist() == [1, 2, 1, 0, 0, 1]
+    sparse = tf.SparseTensor([[0, 0], [0, 3], [2, 1]], [1, 1, 3], [3, 4])
+    weights = tf.SparseTensor([[0, 0], [0, 3], [2, 1]], [0.5, 1.0, 2.0], [3, 4])
+    assert tf.math.bincount(sparse, weights, axis=-1).numpy().tolist() == [[0, 1.5, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]]
+    assert tf.math.bincount(sparse, axis=-1, binary_output=True).numpy().tolist() == [[0, 1, 0, 0], [0] * 4, [0, 0, 0, 1]]
+    counted = tf.function(lambda x: tf.math.bincount(x, minlength=6, maxlength=6, axis=-1))
+    assert counted.get_concrete_function(tf.TensorSpec([None, None], tf.int64)).output_shapes == [None, 6]

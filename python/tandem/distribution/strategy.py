@@ -1,7 +1,7 @@
 """Strategies: the default one, one device, and a replica on each of several devices."""
 
 from tandem import _core
-from tandem.distribution import context, inputs, resolvers, run
+from tandem.distribution import cluster_resolvers, context, inputs, run
 from tandem.distribution.context import (  # noqa: F401  names of tf.distribute that need the default strategy
     ReduceOp,
     experimental_set_strategy,
@@ -251,7 +251,7 @@ class CollectiveAllReduceStrategy(MirroredStrategy):
     """tf.distribute.MultiWorkerMirroredStrategy: a cluster of this process alone, whose devices hold the replicas."""
 
     def __init__(self, cluster_resolver=None, communication_options=None):
-        self._resolver = cluster_resolver or resolvers.TFConfigClusterResolver()
+        self._resolver = cluster_resolver or cluster_resolvers.TFConfigClusterResolver()
         workers = sum(len(tasks) for tasks in self._resolver.cluster_spec().as_dict().values())
         if workers > 1:
             raise NotImplementedError(

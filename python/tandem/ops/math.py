@@ -441,6 +441,8 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     """How often each small integer occurs, for all values or for each row."""
     if weights is not None and binary_output:
         raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive. Please specify only one.")
+    if hasattr(arr, "row_splits") or hasattr(arr, "dense_shape"):
+        return _bincount_of_parts(arr, weights, minlength, maxlength, dtype, axis, binary_output)
     arr = convert_to_tensor(arr)
     if not arr.dtype.is_integer:
         arr = execute(_Cast, arr, dtype=int32)
@@ -453,14 +455,41 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
         weights = None if weights is None else execute("Reshape", convert_to_tensor(weights), [-1])
     kind = as_dtype(dtype) if weights is None else convert_to_tensor(weights).dtype
     weights = convert_to_tensor([], kind) if weights is None else weights
-    size = _one_more_than_the_largest(arr)
-    if minlength is not None:
-        size = execute(_Maximum, size, _length(minlength))
-    if maxlength is not None:
-        size = execute("Minimum", size, execute(_Maximum, _length(maxlength), 0))
+    size = _size_of_counts(arr, minlength, maxlength)
     if size._symbolic or int(size) > arr.dtype.max:
         arr = execute(_Cast, arr, dtype=int64)
     return execute("DenseBincount", arr, execute(_Cast, size, dtype=arr.dtype), weights, binary_output=binary_output)
+
+
+def _size_of_counts(arr, minlength, maxlength):
+    """How many counts there are; known where the two lengths leave no choice."""
+    if isinstance(minlength, int) and isinstance(maxlength, int) and minlength >= maxlength:
+        return _length(max(maxlength, 0))
+    size = _one_more_than_the_largest(arr)
+    if minlength is not None:
+        size = execute(_Maximum, size, _length(minlength))
+    return size if maxlength is None else execute("Minimum", size, execute(_Maximum, _length(maxlength), 0))
+
+
+def _bincount_of_parts(arr, weights, minlength, maxlength, dtype, axis, binary_output):
+    """bincount() of the values that a ragged or sparse tensor has: of all, or of each row."""
+    ragged = hasattr(arr, "row_splits")
+    values = arr.flat_values if ragged else arr.values
+    if weights is not None:
+        weights = weights.flat_values if hasattr(weights, "flat_values") else getattr(weights, "values", weights)
+    if axis != -1 or (not ragged and arr.shape.rank == 1):
+        return bincount(values, weights, minlength, maxlength, dtype, binary_output=binary_output)
+    rows = arr.value_rowids() if ragged else arr.indices[:, 0]
+    count = execute(_Cast, arr.nrows() if ragged else arr.dense_shape[0], dtype=int64)
+    values, rows = execute(_Cast, values, dtype=int64), execute(_Cast, rows, dtype=int64)
+    size = execute(_Cast, _size_of_counts(values, minlength, maxlength), dtype=int64)
+    # Each row counts in a range of its own; what is too large counts in a range behind all.
+    places = execute("SelectV2", values < size, rows * size + values, count * size)
+    made = bincount(places, weights, count * size + 1, count * size + 1, dtype, binary_output=binary_output)
+    made = execute("Reshape", made[:-1], execute("Pack", [count, size], axis=0))
+    known = _core.static_value(size)
+    made.set_shape([None, None if known is None else int(known)])
+    return made
 
 
 def _length(value):
