@@ -222,3 +222,9 @@ def test_bincount_counts_what_ragged_and_sparse_tensors_have():
     assert tf.math.bincount(sparse, axis=-1, binary_output=True).numpy().tolist() == [[0, 1, 0, 0], [0] * 4, [0, 0, 0, 1]]
     counted = tf.function(lambda x: tf.math.bincount(x, minlength=6, maxlength=6, axis=-1))
     assert counted.get_concrete_function(tf.TensorSpec([None, None], tf.int64)).output_shapes == [None, 6]
+
+
+def test_strings_of_ragged_tensors_are_cut_and_replaced():
+    words = tf.ragged.constant([["a b", "c"], ["d-e f"]])
+    assert tf.strings.split(words).to_list() == [[[b"a", b"b"], [b"c"]], [[b"d-e", b"f"]]]
+    assert tf.strings.regex_replace(words, "-", "").to_list() == [[b"a b", b"c"], [b"de f"]]

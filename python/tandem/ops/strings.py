@@ -118,6 +118,8 @@ def _ragged(values, splits, x):
 
 def split(input, sep=None, maxsplit=-1, name=None):
     """The parts of strings between separators, white space when there is none."""
+    if hasattr(input, "with_flat_values"):  # ragged
+        return input.with_flat_values(split(input.flat_values, sep, maxsplit))
     x = of_some_rank(input)
     flat = execute("Reshape", x, [-1])
     indices, values, shape = execute("StringSplitV2", flat, "" if sep is None else sep, maxsplit=maxsplit)
