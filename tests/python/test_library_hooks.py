@@ -228,3 +228,16 @@ def test_strings_of_ragged_tensors_are_cut_and_replaced():
     words = tf.ragged.constant([["a b", "c"], ["d-e f"]])
     assert tf.strings.split(words).to_list() == [[[b"a", b"b"], [b"c"]], [[b"d-e", b"f"]]]
     assert tf.strings.regex_replace(words, "-", "").to_list() == [[b"a b", b"c"], [b"de f"]]
+
+
+def test_what_no_checkpoint_matches_is_named(tmp_path):
+    v = tf.Variable(1.0)
+    prefix = tf.train.Checkpoint(v=v).save(str(tmp_path / "c"))
+    for root, words in ((tf.train.Checkpoint(), "Nothing to load"), (tf.train.Checkpoint(x=v), "Nothing except the root")):
+        with pytest.raises(AssertionError, match=words):
+            root.read(prefix).expect_partial().assert_nontrivial_match()
+    other = tmp_path / "weights.h5"
+    other.write_text("x")
+    with pytest.raises(tf.errors.DataLossError, match="no checkpoint"):
+        tf.compat.v1.train.NewCheckpointReader(str(other))
+    assert tf.compat.v1.train.NewCheckpointReader(prefix).get_tensor("v/.ATTRIBUTES/VARIABLE_VALUE") == 1.0

@@ -163,6 +163,9 @@ class LoadStatus:
     def assert_nontrivial_match(self):
         """The checkpoint and the program have at least one value in common."""
         self._restore.catch_up()
+        root = object_graph.stored_object(self._restore.root)
+        if not children_of(root) and not object_graph.values_of(root):
+            raise AssertionError(f"Nothing to load. No dependencies have been added to {root} yet.")
         counter = self._restore.nodes[0].children.get("save_counter")
         if not any(
             node.values and node.number != counter and node.number in self._restore.object_of
