@@ -198,13 +198,13 @@ def test_tests_are_made_of_combinations():
     combinations = tf.__internal__.test.combinations
     seen = []
 
-    @combinations.generate(combinations.combine(mode=["eager"], a=[1, 2.5], f=combinations.NamedObject("named", len)))
+    @combinations.generate(combinations.combine(mode=["eager"], a_b=[1, 2.5], f=combinations.NamedObject("named", len)))
     class Case(tf.test.TestCase):
-        def test_x(self, a, f):
-            seen.append((a, f([1]), tf.executing_eagerly()))
+        def test_x(self, a_b, f):
+            seen.append((a_b, f([1]), tf.executing_eagerly()))
 
     names = [n for n in vars(Case) if n.startswith("test_x")]
-    assert names == ["test_x_test_a_1_f_named_mode_eager", "test_x_test_a_25_f_named_mode_eager"]
+    assert names == ["test_x_test_ab_1_f_named_mode_eager", "test_x_test_ab_25_f_named_mode_eager"]
     for name in names:
         Case(name).debug()
     assert seen == [(1, 1, True), (2.5, 1, True)]

@@ -95,8 +95,8 @@ def times(*combined):
 
 
 def _name(combination):
-    shown = (f"_{key}_{re.sub(r'[^A-Za-z0-9]', '', str(value))}" for key, value in combination.items())
-    return "_test" + "".join(shown)
+    parts = (part for pair in combination.items() for part in pair)
+    return "_test" + "".join("_" + re.sub(r"[^A-Za-z0-9]", "", str(part)) for part in parts)
 
 
 def _values(combination):
