@@ -68,7 +68,7 @@ class StrategyExtended:
         return _core.DeviceScope(colocate_with_variable.device)
 
     def variable_created_in_scope(self, v):
-        if isinstance(v, DistributedVariable):
+        if isinstance(v, (DistributedVariable, DistributedValues)):
             return v.distribute_strategy is self._strategy
         return not self._mirrors_variables
 
