@@ -45,11 +45,10 @@ void check_outputs(const OpDef& op, Emitter& by, std::vector<Tensor>& outputs) {
   if (&op == &check_op()) return;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i].defined() || !is_floating(outputs[i].dtype())) continue;
-    const MessageAttrs attrs{
-        fmt::format("\n\n!!! Detected Infinity or NaN in output {} of {} op \"{}\" (# of "
-                    "outputs: {}) !!!",
-                    i, by.tracing() ? "graph" : "eagerly-executing", op.name,
-                    outputs.size())};
+    const MessageAttrs attrs{fmt::format(
+        "\n\n!!! Detected Infinity or NaN in output {} of {} op \"{}\" (# of "
+        "outputs: {}) !!!",
+        i, by.tracing() ? "graph" : "eagerly-executing", op.name, outputs.size())};
     const TensorArg args[] = {outputs[i]};
     Tensor checked = by.emit_one(check_op(), attrs_ref(attrs), args);
     outputs[i] = std::move(checked);

@@ -267,6 +267,21 @@ def test_check_numerics_names_the_op():
     assert np.isnan(tf.math.log(tf.constant(-1.0)))
 
 
+def test_a_check_on_a_gpu_raises_at_once(run_python):
+    status, out, err = run_python(
+        """
+        import tandem as tf
+        for check in (tf.debugging.check_numerics, tf.debugging.assert_all_finite):
+            try:
+                check(tf.constant(float("nan")), "bad")
+            except tf.errors.InvalidArgumentError:
+                print("refused")
+        """,
+        gpus=1,
+    )
+    assert (status, out.split()) == (0, ["refused"] * 2), err
+
+
 def test_an_option_that_only_a_run_knows():
     flag = tf.TensorSpec([], tf.bool)
     with pytest.raises(TypeError, match="symbolic"):

@@ -1,7 +1,7 @@
 """Sizes and limits that only a run of a function knows give what they give on TensorFlow, with its static shapes.
 
-Every probe of size_probes.py, but those in data/size_probes_known.txt, a list that only shrinks. SIZE_PROBES=shrink takes
-out of it what passes now.
+Every probe of size_probes.py, but those in data/size_probes_known.txt, a list that only shrinks and is at most 1 % of
+all. SIZE_PROBES=shrink takes out of it what passes now.
 """
 
 import os
@@ -14,7 +14,7 @@ def test_symbolic_sizes_and_limits():
     probes, reference, known = size_probes.probes(), size_probes.reference(), size_probes.known()
     assert set(probes) == set(reference), "run tools/reference/make_size_reference.py"
     held = sorted(p for p, outcome in reference.items() if not isinstance(outcome, str))
-    assert known <= set(held)
+    assert known <= set(held) and len(known) <= 0.01 * len(held)
     wrong = {}
     for probe in held:
         found = size_probes.difference(probe, reference[probe], size_probes.outcome(tf, *probes[probe]))

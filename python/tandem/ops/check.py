@@ -253,7 +253,15 @@ def assert_non_positive(x, message=None, summarize=None, name=None):
 
 def assert_all_finite(x, message, name=None):
     """The tensor; raises when an element is infinite or not a number."""
-    return execute("CheckNumerics", convert_to_tensor(x), message=message)
+    return check_numerics(x, message)
+
+
+def check_numerics(tensor, message, name=None):
+    """The tensor; raises when an element is infinite or not a number, at once where there is no function to be run."""
+    checked = execute("CheckNumerics", convert_to_tensor(tensor), message=message)
+    if isinstance(checked, _core.EagerTensor) and "CPU" not in checked.device:
+        execute("Reshape", checked, [-1])[:1].numpy()  # a GPU's work has its error when somebody waits for it
+    return checked
 
 
 def assert_integer(x, message=None, name=None):

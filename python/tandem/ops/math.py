@@ -456,9 +456,13 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     kind = as_dtype(dtype) if weights is None else convert_to_tensor(weights).dtype
     weights = convert_to_tensor([], kind) if weights is None else weights
     size = _size_of_counts(arr, minlength, maxlength)
+    known = _core.static_value(arr) if size._symbolic and minlength is None and maxlength is None else None
     if size._symbolic or int(size) > arr.dtype.max:
         arr = execute(_Cast, arr, dtype=int64)
-    return execute("DenseBincount", arr, execute(_Cast, size, dtype=arr.dtype), weights, binary_output=binary_output)
+    counts = execute("DenseBincount", arr, execute(_Cast, size, dtype=arr.dtype), weights, binary_output=binary_output)
+    if known is not None and known.size and counts.shape.rank is not None:
+        counts.set_shape([*counts.shape.as_list()[:-1], int(known.max()) + 1])
+    return counts
 
 
 def _size_of_counts(arr, minlength, maxlength):

@@ -234,8 +234,8 @@ double polygamma(double n, double x) {
 }
 
 double igamma(double a, double x) {
+  if (x == 0) return 0;  // as in TensorFlow, whatever a is
   if (outside(a, x)) return kNan;
-  if (x == 0) return 0;
   if (x == kInf) return a == kInf ? kNan : 1;
   if (a == kInf) return 0;
   return x > 1 && x > a ? 1 - igammac_fraction(a, x) : igamma_series(a, x);
