@@ -321,3 +321,19 @@ def test_what_libraries_ask_of_eager_tensors():
     assert (x._rank(), x._num_elements(), x._shape_tuple(), x._shape_as_list()) == (2, 2, (1, 2), [1, 2])
     assert x._numpy().tolist() == [[1.0, 2.0]] and not x.is_packed and x._copy() is x and x._tensor_shape == [1, 2]
     tf.function(lambda s: hasattr(s, "_numpy") and pytest.fail("a symbolic tensor has no value"))(x)
+
+
+def test_argument_lists_are_those_of_the_function_itself():
+    import functools
+
+    from tandem.python.util import tf_inspect
+
+    def f(a, b=2):
+        return a
+
+    @functools.wraps(f)
+    def g(*args):
+        return f(*args)
+
+    assert tf_inspect.getfullargspec(g).args == [] and tf_inspect.getfullargspec(f).args == ["a", "b"]
+    assert tf_inspect.getfullargspec(tf.function(f)).args == ["a", "b"]
