@@ -176,7 +176,7 @@ Tensor from_dlpack(DLManagedTensor* managed) {
   const DLTensor& t = managed->dl_tensor;
   if (managed->deleter == tandem_delete_export) {
     const auto* ours = static_cast<Export*>(managed->manager_ctx);
-    if (ours->original.impl() != ours->tensor.impl()) {
+    if (!ours->original.impl()->device->is_host()) {
       // It comes back to where it was: the tensor itself, on its device.
       Tensor original = ours->original;
       release(managed);
