@@ -1,7 +1,7 @@
 #include "device/conditional_work.h"
 
-#include <mutex>
 #include <map>
+#include <mutex>
 
 #include "base/interrupt.h"
 #include "device/device.h"

@@ -178,6 +178,7 @@ void register_effect_ops(OpTable& table) {
              .inputs = {{.name = "resource", .resource = true}},
              .infer = [](InferContext& c) { c.add_output(DType::kBool, Shape{}); },
              .differentiable = false,
+             .dynamic = true,
              .effects = kReadsState});
   add_host_function(
       "NoOp", [](AttrsRef, std::span<const Tensor>) { return std::vector<Tensor>{}; });

@@ -280,7 +280,8 @@ void bind_graph_scopes(nb::module_& m) {
             const GraphValue* value = graph_value_of(tensor_of(tensor.ptr()));
             return value && value->graph == g.graph.get();
           },
-          nb::arg("tensor"), "Whether it is a value of this graph itself, not of a branch.")
+          nb::arg("tensor"),
+          "Whether it is a value of this graph itself, not of a branch.")
       .def_rw("_open", &PyGraph::open)
       .def("dump", [](const PyGraph& g) { return g.graph->dump(); })
       .def("__len__", [](const PyGraph& g) { return g.graph->size(); });

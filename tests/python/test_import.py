@@ -35,6 +35,7 @@ OWN = {
     "tandem.framework",
     "tandem.framework.dtypes",
     "tandem.framework.errors",
+    "tandem.framework.dimension",
     "tandem.framework.shape",
     "tandem.framework.tensor",
     "tandem.import_map",

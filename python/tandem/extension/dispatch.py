@@ -94,10 +94,16 @@ def _run(number, args, kwargs):
     return _apis[number].call(args, kwargs)
 
 
+def _inmost(function):
+    """Without what names operations of graphs, or returns them."""
+    while hasattr(function, "_inner"):
+        function = function._inner
+    return function
+
+
 def _api_of(function):
     """The record of a public function, made when it is first asked for."""
-    while hasattr(function, "_inner"):  # what names operations of graphs, or returns them
-        function = function._inner
+    function = _inmost(function)
     found = _apis.get(id(function))
     if found is None:
         if not isinstance(function, types.FunctionType) or function.__code__.co_freevars:
@@ -212,7 +218,7 @@ def dispatch_op(op, inputs, attrs):
     """Runs an op that met a value of a user's type, by the handlers of the function that the op belongs to."""
     from tandem.extension.elementwise import function_of_op
 
-    function = function_of_op(op)
+    function = _inmost(function_of_op(op))
     api = _apis.get(id(function)) if function is not None else None
     if api is not None and api.handlers:
         for target, parameters, elementwise in reversed(api.handlers):

@@ -348,7 +348,7 @@ class RaggedTensor(RaggedOperators, CompositeTensor):
             raise ValueError(f"default_value of shape {fill.shape} must have a lower rank than the values of {inner.shape}")
         dense = execute("TensorScatterUpdate", execute("BroadcastTo", fill, size),
                         execute("Pack", [ids, places], axis=1), inner)  # fmt: skip
-        return dense if shape is None else _fit(dense, _sizes_of(shape), fill)
+        return dense if shape is None else _fit(dense, _sizes_of(shape, dense), fill)
 
     def merge_dims(self, outer_axis, inner_axis):
         """The dimensions from one axis to another as one."""
@@ -469,11 +469,15 @@ def _merge_dense(tensor, outer, inner):
     return execute("Reshape", tensor, execute("ConcatV2", [shape[:outer], [-1], shape[inner + 1 :]], axis=0))
 
 
-def _sizes_of(shape):
-    """The sizes of a shape, tensors where it is one."""
-    if isinstance(shape, _core.Tensor) and _core.static_value(shape) is None:
-        return [shape[i] for i in range(shape.shape[0])]
-    return as_shape(shape).as_list()
+def _sizes_of(shape, dense):
+    """The sizes of a shape; where it is a tensor as tensors, in which -1 stands for what there is."""
+    if not isinstance(shape, _core.Tensor) or _core.static_value(shape) is not None:
+        return as_shape(shape).as_list()
+    rank = dense.shape.rank if shape.shape[0] is None else shape.shape[0]
+    shape = execute("Cast", shape, dtype=int64)
+    there = execute("Shape", dense, out_type=int64)[:rank]
+    shape = execute("SelectV2", shape < 0, there, shape)
+    return [shape[i] for i in range(rank)]
 
 
 def _fit(dense, shape, fill):

@@ -3,6 +3,7 @@
 import collections
 
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.gfile import GFile
 from tandem.framework.shape import TensorShape
 from tandem.ops import feature_column as _fc, io
 from tandem.ops.feature_column import CategoricalColumn, DenseColumn, SequenceCategoricalColumn, SequenceDenseColumn, TensorSequenceLengthPair
@@ -206,7 +207,7 @@ def categorical_column_with_vocabulary_file(key, vocabulary_file, vocabulary_siz
     if not vocabulary_file:
         raise ValueError(f"Missing vocabulary_file in {key}.")
     if vocabulary_size is None:
-        with open(vocabulary_file, "rb") as file:
+        with GFile(vocabulary_file, "rb") as file:
             vocabulary_size = sum(1 for _ in file)
     if vocabulary_size < 1:
         raise ValueError(f"Invalid vocabulary_size in {key}.")

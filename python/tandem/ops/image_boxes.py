@@ -43,7 +43,10 @@ def _best(boxes, scores, classes, per_class, size, overlap, least):
     count = execute("Minimum", execute("Size", values), size)
     order = execute("ArgSort", values, axis=0, direction="DESCENDING", stable=True)[:count]
     pad = lambda x, more: execute("Pad", execute("GatherV2", x, order), [[0, size - count], *more])  # noqa: E731
-    return pad(boxes, [[0, 0]]), pad(values, []), pad(numbers, []), count
+    found = pad(boxes, [[0, 0]]), pad(values, []), pad(numbers, [])
+    for part, shape in zip(found, ([size, 4], [size], [size])):
+        part.set_shape(shape)
+    return *found, count
 
 
 def generate_bounding_box_proposals(

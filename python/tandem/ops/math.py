@@ -446,8 +446,8 @@ def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=int32, nam
     arr = convert_to_tensor(arr)
     if not arr.dtype.is_integer:
         arr = execute(_Cast, arr, dtype=int32)
-    if arr.dtype not in (int32, int64):  # TensorFlow refuses these; here they count, traced or not
-        arr = execute(_Cast, arr, dtype=int64)
+    elif arr.dtype not in (int32, int64):
+        raise InvalidArgumentError(None, None, f"tf.math.bincount takes int32 and int64, got {arr.dtype!r}. Cast it.")
     if axis not in (None, 0, -1):
         raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
     if axis != -1:

@@ -43,7 +43,7 @@ def convolution(input, filters, strides=None, padding="VALID", data_format=None,
     """A convolution over one, two or three spatial dimensions."""
     input, filters = _matched(input, filters)
     extra = 0 if input.shape.rank is None else input.shape.rank - filters.shape.rank
-    if extra > 0:  # several dimensions of batches
+    if extra > 0 and filters.shape.rank >= 3:  # several dimensions of batches
         return _over_batches(input, extra, lambda x: convolution(x, filters, strides, padding, data_format, dilations))
     return _f.convolution(
         input, filters, _ones(strides), *_padding(padding), _rank(filters.shape.rank - 2, data_format),

@@ -3,7 +3,7 @@ depthwise convolutions, dropout by any sampler."""
 
 from tandem._core import convert_to_tensor, execute
 from tandem.ops import check, nn
-from tandem.ops.nn_more import space_to_batch
+from tandem.ops.space_batch import space_to_batch
 
 _LAYOUTS = {("CHANNELS_LAST", 2): "NHWC", ("CHANNELS_FIRST", 2): "NCHW", ("CHANNELS_LAST", 3): "NDHWC", ("CHANNELS_FIRST", 3): "NCDHW"}
 

@@ -5,7 +5,7 @@ import builtins
 import numpy as _np
 
 from tandem._core import convert_to_tensor, execute
-from tandem.framework.dtypes import bool as bool_
+from tandem.framework.dtypes import bool as bool_, int64
 from tandem.ops import array as _array, math as _math, numpy_api as _api
 from tandem.ops.check import axis_of
 from tandem.ops.sizes import made_on_host
@@ -132,6 +132,9 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
     return _api.sum(diagonal(asarray(a, _dtype(dtype) if dtype else None), offset, axis1, axis2), -1)
 
 
+_MOST_DIFFERENCES = 1000  # that are one op each
+
+
 def diff(a, n=1, axis=-1):
     """Differences of neighbours, n times."""
     a = _ranked(a, "diff")
@@ -144,6 +147,8 @@ def diff(a, n=1, axis=-1):
     before[axis], after[axis] = builtins.slice(None, -1), builtins.slice(1, None)
     op = "NotEqual" if a.dtype is bool_ else "Sub"
     size = a.shape[axis]
+    if size is None and n > _MOST_DIFFERENCES:
+        raise ValueError(f"diff takes up to {_MOST_DIFFERENCES} orders along an axis of unknown size, got {n}.")
     for _ in range(n if size is None else min(n, size)):
         a = execute(op, a[tuple(after)], a[tuple(before)])
     return a
@@ -301,7 +306,9 @@ def _with(sizes, axis, rank, size):
 def tri(N, M=None, k=0, dtype=None):
     """Ones on and below a diagonal."""
     _require_sizes(N, 0 if M is None else M, k)
-    return asarray(_np.tri(N, M, k), _dtype(dtype) if dtype is not None else _default(_np.float64))
+    rows, columns = (execute("Range", 0, execute("Maximum", n, 0), 1) for n in (N, N if M is None else M))
+    below = execute("ExpandDims", rows, axis=1) + k >= columns
+    return execute("Cast", below, dtype=_dtype(dtype) if dtype is not None else _default(_np.float64))
 
 
 def _require_sizes(*sizes):
@@ -333,7 +340,7 @@ def vander(x, N=None, increasing=False):
     count = x.shape[0] if N is None else N
     if count < 0:
         raise ValueError("N must be nonnegative")
-    powers = range(count) if increasing else range(count - 1, -1, -1)
-    if not count:
-        return execute("Reshape", x, [-1, 1])[:, :0]
-    return execute("Pack", [execute("Pow", x, asarray(p, x.dtype)) for p in powers], axis=1)
+    powers = execute("Range", *(convert_to_tensor(n, int64) for n in (0, count, 1)))
+    if not increasing:
+        powers = count - 1 - powers
+    return execute("Pow", execute("ExpandDims", x, axis=1), execute("Cast", powers, dtype=x.dtype))

@@ -114,6 +114,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = _promoted(a, b)
     a, b = _api.moveaxis(a, axisa, -1), _api.moveaxis(b, axisb, -1)
     sizes = a.shape[-1], b.shape[-1]
+    if None in sizes:
+        return _cross_later(a, b, axisc)
     if not set(sizes) <= {2, 3}:
         raise ValueError("incompatible dimensions for cross product (dimension must be 2 or 3)")
     x, y = ([v[..., i] for i in range(v.shape[-1])] for v in (a, b))
@@ -123,6 +125,21 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     x, y = (v if len(v) == 3 else [*v, execute("ZerosLike", v[0])] for v in (x, y))
     found = execute("Pack", _promoted(x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], last), axis=-1)
     return _api.moveaxis(found, -1, axisc)
+
+
+def _cross_later(a, b, axisc):
+    """Of vectors along the last dimension that a run knows the length of; one of two numbers has none beside it."""
+    a, b = (_with_three(v) for v in (a, b))
+    return cross(a, b, axisc=axisc)
+
+
+def _with_three(v):
+    size = execute("Shape", v)[-1]
+    three = execute("Maximum", size, 3)  # a longer one is refused where it is given its shape
+    pads = [[0, 0]] * (v.shape.rank - 1) + [[0, three - size]]
+    v = execute("Pad", v, execute("Reshape", execute("Pack", [n for pair in pads for n in pair], axis=0), [-1, 2]))
+    shape = execute("ConcatV2", [execute("Shape", v)[:-1], [3]], axis=0)
+    return execute("Reshape", v, shape)
 
 
 def deg2rad(x):

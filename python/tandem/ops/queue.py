@@ -6,6 +6,7 @@ import random as _random
 
 from tandem import _core
 from tandem._core import as_dtype, convert_to_tensor, execute
+from tandem.framework.graph import session_graph
 from tandem.framework.shape import TensorShape, as_shape
 
 _numbers = itertools.count()
@@ -15,6 +16,13 @@ class QueueBase:
     """A queue of tuples of tensors, or of dicts where its components have names."""
 
     _order, _least, _seed = "fifo", 0, 0
+
+    def __new__(cls, *args, **kwargs):
+        if session_graph() is not None and cls.__module__ == __name__:
+            from tandem.graph_mode import queues
+
+            return getattr(queues, cls.__name__)(*args, **kwargs)
+        return super().__new__(cls)
 
     def __init__(self, dtypes, shapes, names, queue_ref=None, *, capacity=-1, name="queue"):
         self._dtypes = [as_dtype(d) for d in (dtypes if isinstance(dtypes, (list, tuple)) else [dtypes])]

@@ -63,10 +63,9 @@ int choose_release(int driver, int asked, FnRef<bool(int release)> usable) {
 }
 
 int cuda_release() {
-  static const int chosen =
-      choose_release(driver_version(),
-                     static_cast<int>(env_int("TANDEM_CUDA_RELEASE", 0)),
-                     [](int release) { return can_load(release); });
+  static const int chosen = choose_release(
+      driver_version(), static_cast<int>(env_int("TANDEM_CUDA_RELEASE", 0)),
+      [](int release) { return can_load(release); });
   return chosen;
 }
 

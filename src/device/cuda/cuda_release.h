@@ -9,7 +9,16 @@
 
 namespace tandem::cuda {
 
-enum class Library { kCublas, kCublasLt, kCufft, kCupti, kCusolver, kCusparse, kJitLink, kNvrtc };
+enum class Library {
+  kCublas,
+  kCublasLt,
+  kCufft,
+  kCupti,
+  kCusolver,
+  kCusparse,
+  kJitLink,
+  kNvrtc
+};
 
 /// 13 or 12. TANDEM_CUDA_RELEASE names one.
 int cuda_release();
@@ -25,8 +34,8 @@ std::string missing_library();
 /// which library is missing.
 std::string library_remedy();
 
-/// The choice itself. `driver`: the interface version, 12040; 0: there is none. `asked`: 0,
-/// or the release that the user has named. `usable`: whether the needed libraries of a
+/// The choice itself. `driver`: the interface version, 12040; 0: there is none. `asked`:
+/// 0, or the release that the user has named. `usable`: whether the needed libraries of a
 /// release can be loaded.
 int choose_release(int driver, int asked, FnRef<bool(int release)> usable);
 

@@ -25,8 +25,8 @@ CuptiLoad open_cupti() {
 #undef TANDEM_CUPTI_LOAD
   if (!missing.empty()) {
     delete api;
-    result.problem = path_of_library(library) + " has no " + missing +
-                     "; install a newer CUPTI";
+    result.problem =
+        path_of_library(library) + " has no " + missing + "; install a newer CUPTI";
     return result;
   }
   result.api = api;

@@ -1,7 +1,8 @@
 // CUPTI, NVIDIA's library that says what a GPU did and when, as a table of functions. It
 // is loaded when a profile is recorded and a GPU is in use; where it is not installed,
 // profiles have what the host knows. That of CUDA 12 has the fields that are read at the
-// same places as that of CUDA 13, whose header is used. The table is filled once; any thread.
+// same places as that of CUDA 13, whose header is used. The table is filled once; any
+// thread.
 #pragma once
 
 #include <string>

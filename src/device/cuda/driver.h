@@ -48,15 +48,15 @@ struct DriverApi {
 
 /// What a driver can do that older ones cannot.
 struct DriverAbilities {
-  bool early_captured = true;       // captured kernels start early (12.3, driver 545)
-  bool conditional_loops = true;    // the GPU decides loops (12.4, driver 550)
+  bool early_captured = true;        // captured kernels start early (12.3, driver 545)
+  bool conditional_loops = true;     // the GPU decides loops (12.4, driver 550)
   bool conditional_branches = true;  // and branches (12.8, driver 570)
 };
 
 struct DriverLoad {
   const DriverApi* api = nullptr;  // null: see problem
   DriverAbilities abilities = {};
-  std::string problem;             // one line with a remedy
+  std::string problem;  // one line with a remedy
 };
 
 /// Loads libcuda on the first call. Creates no context.

@@ -10,7 +10,8 @@ std::vector<size_t> parameter_sizes(CUfunction function) {
   for (;;) {
     const CUresult result =
         driver().cuFuncGetParamInfo(function, sizes.size(), &offset, &size);
-    if (result == CUDA_ERROR_NOT_SUPPORTED) check(result, "looking at a kernel's arguments");
+    if (result == CUDA_ERROR_NOT_SUPPORTED)
+      check(result, "looking at a kernel's arguments");
     if (result != CUDA_SUCCESS) return sizes;
     sizes.push_back(size);
   }

@@ -14,10 +14,9 @@ namespace fs = std::filesystem;
 namespace {
 constexpr const char* kGivenFolder = "TANDEM_CUDA_LIBRARY_PATH";
 constexpr int kMode = RTLD_NOW | RTLD_LOCAL;
-constexpr const char* kPackages[] = {
-    "cu13",  // all of CUDA 13
-    "cuda_nvrtc", "cublas",    "cufft",      "cusolver",
-    "cusparse",   "nvjitlink", "cuda_cupti", "cudnn"};
+constexpr const char* kPackages[] = {"cu13",  // all of CUDA 13
+                                     "cuda_nvrtc", "cublas",    "cufft",      "cusolver",
+                                     "cusparse",   "nvjitlink", "cuda_cupti", "cudnn"};
 }  // namespace
 
 std::vector<std::string> package_places(const std::string& plugin) {

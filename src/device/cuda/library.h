@@ -27,8 +27,8 @@ std::vector<std::string> library_places();
 /// The same for a plugin that is the file `plugin`.
 std::vector<std::string> library_places(const std::string& plugin);
 /// Folders of NVIDIA's Python packages beside the package in which the file `plugin`
-/// lies: <site-packages>/nvidia/cu13/lib of CUDA 13, nvidia/cublas/lib, nvidia/cufft/lib, …
-/// of CUDA 12, and nvidia/cudnn/lib.
+/// lies: <site-packages>/nvidia/cu13/lib of CUDA 13, nvidia/cublas/lib, nvidia/cufft/lib,
+/// … of CUDA 12, and nvidia/cudnn/lib.
 std::vector<std::string> package_places(const std::string& plugin);
 /// Sets `function` to the library's of that name; false, and null, where it has none.
 template <class F>

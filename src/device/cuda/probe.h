@@ -11,7 +11,8 @@
 
 namespace tandem::cuda {
 
-/// The driver's interface version this plugin needs, 12.2, and the first driver that has it.
+/// The driver's interface version this plugin needs, 12.2, and the first driver that has
+/// it.
 inline constexpr int kNeededDriver = 12020;
 inline constexpr const char* kNeededDriverName = "535";
 

@@ -33,9 +33,9 @@ std::string module_version() {
 }  // namespace
 
 PartVersion driver_part(const DriverLoad& load) {
-  PartVersion part{"driver", "", "",
-                   fmt::format("{} ({}) or newer", kNeededDriverName,
-                               interface_text(kNeededDriver))};
+  PartVersion part{
+      "driver", "", "",
+      fmt::format("{} ({}) or newer", kNeededDriverName, interface_text(kNeededDriver))};
   int version = 0;
   if (load.api && load.api->cuDriverGetVersion(&version) == CUDA_SUCCESS) {
     const std::string module = module_version();
@@ -116,8 +116,8 @@ PartVersion compiler_part() {
 }
 
 PartVersion product_part() {
-  return numbered_part("cuBLASLt", library_file(Library::kCublasLt),
-                       "cublasLtGetVersion", needed(Library::kCublasLt));
+  return numbered_part("cuBLASLt", library_file(Library::kCublasLt), "cublasLtGetVersion",
+                       needed(Library::kCublasLt));
 }
 
 PartVersion convolution_part() {

@@ -10,10 +10,10 @@
 namespace tandem::cuda {
 
 struct PartVersion {
-  std::string name;    // "driver", "NVRTC"
-  std::string found;   // "13.2"; empty: not found
-  std::string where;   // the file, or empty
-  std::string needed;  // "13 or newer"
+  std::string name;         // "driver", "NVRTC"
+  std::string found;        // "13.2"; empty: not found
+  std::string where;        // the file, or empty
+  std::string needed;       // "13 or newer"
   std::string slower = {};  // than with a newer one: "; …", or empty
 };
 

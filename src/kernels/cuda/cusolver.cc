@@ -114,8 +114,8 @@ const char* status_words(cusolverStatus_t status) {
 const Solver* solver() {
   static const Solver* const loaded = []() -> const Solver* {
     // What it is linked with, from the same places.
-    for (const Library linked : {Library::kCublasLt, Library::kCublas, Library::kJitLink,
-                                 Library::kCusparse}) {
+    for (const Library linked :
+         {Library::kCublasLt, Library::kCublas, Library::kJitLink, Library::kCusparse}) {
       open_library(linked);
     }
     void* library = open_library(Library::kCusolver);

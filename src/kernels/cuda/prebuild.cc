@@ -68,7 +68,8 @@ class TextPrebuilder final : public Prebuilder {
 };
 
 std::vector<CompileTarget> TextPrebuilder::targets() const {
-  std::vector<CompileTarget> all(std::begin(kPrebuiltTargets), std::end(kPrebuiltTargets));
+  std::vector<CompileTarget> all(std::begin(kPrebuiltTargets),
+                                 std::end(kPrebuiltTargets));
   for (const auto& [arch, texts] : texts_) {
     const bool known = std::ranges::any_of(
         all, [&](const CompileTarget& target) { return target.arch == arch; });

@@ -111,8 +111,8 @@ TEST_F(FakeConditional, ARecordingMakesTheGraphAgain) {
   EXPECT_EQ(products(fake::take_log()), 2u);
 }
 
-#define NEEDS_BRANCHES()                                                          \
-  if (!ConditionalWork::offered_by(*gpu, true)) {                                 \
+#define NEEDS_BRANCHES()                                                              \
+  if (!ConditionalWork::offered_by(*gpu, true)) {                                     \
     GTEST_SKIP() << "the driver that is played has no conditional nodes of branches"; \
   }
 
@@ -134,8 +134,8 @@ TEST_F(FakeConditional, ABranchIsASwitchOfTwoBodies) {
 using FakeOlderDriver = FakeGpuTest;
 TEST_F(FakeOlderDriver, TheHostDecidesWhatTheGpuCannot) {
   const auto branch = function([](Tensor x) {
-    return cond(reduce_sum(x) > constant(3.f), [&] { return x * 2.f; },
-                [&] { return x - 1.f; });
+    return cond(
+        reduce_sum(x) > constant(3.f), [&] { return x * 2.f; }, [&] { return x - 1.f; });
   });
   loop(3)(ones({4, 4})).wait();
   const bool loops = count(fake::last_graph(), "while") > 0;

@@ -274,9 +274,9 @@ CUresult cuGraphAddNode(CUgraphNode* made, CUgraph graph, const CUgraphNode* bef
   if (!kernel && params->type != CU_GRAPH_NODE_TYPE_CONDITIONAL) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  if (!kernel && version() < (params->conditional.type == CU_GRAPH_COND_TYPE_WHILE
-                                  ? 12040
-                                  : 12080)) {
+  if (!kernel &&
+      version() <
+          (params->conditional.type == CU_GRAPH_COND_TYPE_WHILE ? 12040 : 12080)) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   auto node = std::make_unique<Node>();

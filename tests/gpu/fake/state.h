@@ -71,7 +71,7 @@ struct Task {
 };
 struct Stream {
   uint32_t id = 0;
-  bool busy = false;  // a task of its queue is being done
+  bool busy = false;               // a task of its queue is being done
   std::atomic<int> launching = 0;  // graphs that are being launched
   std::deque<Task> queue;
   std::unique_ptr<Graph> capturing;

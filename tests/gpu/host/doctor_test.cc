@@ -85,8 +85,8 @@ TEST(CudaDoctor, AGpuWithLessMemoryByRequest) {
 }
 
 TEST(CudaDoctor, ALibraryIsMissingByName) {
-  const std::string text =
-      doctor(TANDEM_FAKE_DRIVER, "FAKE_CUDA_VERSION=12040 TANDEM_CUDA_LIBRARY_PATH=/none");
+  const std::string text = doctor(
+      TANDEM_FAKE_DRIVER, "FAKE_CUDA_VERSION=12040 TANDEM_CUDA_LIBRARY_PATH=/none");
   if (text.find("Pretended GPU") != std::string::npos) {
     GTEST_SKIP() << "the libraries of CUDA 12 are installed";
   }

@@ -76,7 +76,8 @@ TEST(Libraries, PackagesComeBeforeTheLoaderAndAnyToolkit) {
 TEST(Libraries, PackagesOfCuda12LieInFoldersOfTheirOwn) {
   const TemporaryFolder packages;
   std::vector<std::string> wanted;
-  for (const char* folder : {"nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib", "nvidia/cudnn/lib"}) {
+  for (const char* folder :
+       {"nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib", "nvidia/cudnn/lib"}) {
     wanted.push_back(packages / folder);
     fs::create_directories(wanted.back());
   }

@@ -4,14 +4,16 @@
 // makes a wait unnecessary), or simpler ones. Every value is checked. Nothing is shared
 // between threads but the streams: each has buffers of its own, which are idle when they
 // are written again, and two values alternate, so that what is stale shows.
-//   raw SECONDS [threads=8] [way=query|event|host|same] [graphs=2] [captures=2] [lock=LETTERS]
+//   raw SECONDS [threads=8] [way=query|event|host|same] [graphs=2] [captures=2]
+//   [lock=LETTERS]
 //       [bytes=1024] [blocks=1] [memory=mapped|plain]
 // query: cuStreamQuery right after the copy; when it says done nobody waits. event:
 // always an event. host: the host waits for the copy. same: copy and kernel on one
 // stream. graphs: threads that launch a captured kernel on the kernels' stream; captures:
-// threads that record, instantiate, launch and destroy graphs. lock: which calls are made one at
-// a time, of any thread: c copies to the GPU, q queries, r records of events, w waits of
-// the kernels' stream, k kernels, b all calls of the way back, g launches of graphs.
+// threads that record, instantiate, launch and destroy graphs. lock: which calls are made
+// one at a time, of any thread: c copies to the GPU, q queries, r records of events, w
+// waits of the kernels' stream, k kernels, b all calls of the way back, g launches of
+// graphs.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -202,9 +204,11 @@ void pair(int number, const std::string& way, size_t bytes, size_t blocks) {
     };
     const uint32_t computed_value = fetch(to), copied_value = fetch(from);
     std::printf(
-        "thread %d turn %u: %zu of %zu words wrong, word %zu is %x, not %x; 20 ms later %x, "
+        "thread %d turn %u: %zu of %zu words wrong, word %zu is %x, not %x; 20 ms later "
+        "%x, "
         "the kernel's result %x, its argument %x: %s\n",
-        number, i, bad, words, first, seen[first], value, later, computed_value, copied_value,
+        number, i, bad, words, first, seen[first], value, later, computed_value,
+        copied_value,
         later == value            ? "the host looked too early"
         : computed_value == value ? "the copy back read too early"
         : copied_value == value   ? "the kernel read too early"
