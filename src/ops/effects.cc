@@ -178,7 +178,6 @@ void register_effect_ops(OpTable& table) {
              .inputs = {{.name = "resource", .resource = true}},
              .infer = [](InferContext& c) { c.add_output(DType::kBool, Shape{}); },
              .differentiable = false,
-             .dynamic = true,
              .effects = kReadsState});
   add_host_function(
       "NoOp", [](AttrsRef, std::span<const Tensor>) { return std::vector<Tensor>{}; });
@@ -186,10 +185,6 @@ void register_effect_ops(OpTable& table) {
                     [](AttrsRef, std::span<const Tensor> inputs) {
                       return std::vector<Tensor>{inputs[0]};
                     });
-  // Sessions answer it themselves; elsewhere variables have a value from the start.
-  add_host_function("VariableHasValue", [](AttrsRef, std::span<const Tensor>) {
-    return std::vector<Tensor>{constant(true)};
-  });
   add_host_function("StringFormat", run_format);
   add_host_function("PrintV2", run_print);
   add_host_function("Assert", run_assert);

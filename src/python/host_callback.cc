@@ -26,6 +26,12 @@ namespace {
 PyObject* g_call = nullptr;       // call(token, tensors) → list
 PyObject* g_functions = nullptr;  // token → function, held weakly
 
+/// The class that a function of the library says its error is of.
+[[noreturn]] void throw_own(nb::handle error) {
+  throw_error(static_cast<ErrorCode>(nb::cast<int>(error.attr("error_code"))),
+              nb::cast<std::string>(nb::str(error.attr("message"))));
+}
+
 // A Python error cannot travel through a plan: it becomes the error that TensorFlow's
 // functions give, with the text of the Python one.
 [[noreturn]] void throw_as_error(nb::python_error& e) {
@@ -42,6 +48,7 @@ PyObject* g_functions = nullptr;  // token → function, held weakly
     PyErr_SetInterrupt();
     throw CancelledError("interrupted");
   }
+  if (has_attribute(e.value().ptr(), "_own")) throw_own(e.value());
   if (is(PyExc_StopIteration)) throw OutOfRangeError(text);
   if (is(PyExc_MemoryError)) throw ResourceExhaustedError(text);
   if (is(PyExc_NotImplementedError)) throw UnimplementedError(text);

@@ -132,3 +132,32 @@ def test_critical_section():
     assert tf.function(lambda: section.execute(lambda: v.assign_add(1)))().numpy() == 201
     with pytest.raises(ValueError, match="already running"):
         section.execute(lambda: section.execute(lambda: 1))
+
+
+def test_errors_in_functions_are_of_their_own_class():
+    queue = tf.queue.FIFOQueue(2, tf.int32, shapes=[[]])
+    queue.close()
+
+    @tf.function
+    def take():
+        return queue.dequeue()
+
+    with pytest.raises(tf.errors.OutOfRangeError, match="insufficient elements"):
+        take()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def unpacked(texts):
+        return tf.io.decode_compressed(texts, "ZLIB")
+
+    with pytest.raises(tf.errors.DataLossError, match="incomplete"):
+        unpacked([b""])
+
+    @tf.function
+    def of_a_user():
+        def fail():
+            raise tf.errors.NotFoundError(None, None, "not here")
+
+        return tf.py_function(fail, [], tf.int32)
+
+    with pytest.raises(tf.errors.UnknownError, match="not here"):
+        of_a_user()

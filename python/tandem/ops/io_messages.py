@@ -8,7 +8,7 @@ import numpy as np
 
 from tandem._core import as_dtype, convert_to_tensor, execute
 from tandem.framework.errors import DataLossError, InvalidArgumentError, NotFoundError
-from tandem.ops.script import numpy_function
+from tandem.ops.script import numpy_function, with_own_errors
 
 DecodeProtoV2 = collections.namedtuple("DecodeProtoV2", ["sizes", "values"])
 
@@ -106,7 +106,7 @@ def decode_proto(bytes, message_type, field_names, output_types, descriptor_sour
         return found
 
     given = convert_to_tensor(bytes, "string")
-    found = numpy_function(read, [_flat(given), execute("Shape", given)], [as_dtype("int32"), *kinds])
+    found = numpy_function(with_own_errors(read), [_flat(given), execute("Shape", given)], [as_dtype("int32"), *kinds])
     return DecodeProtoV2(found[0], list(found[1:]))
 
 
@@ -139,7 +139,7 @@ def encode_proto(sizes, values, field_names, message_type, descriptor_source="lo
         return np.array(texts, object).reshape(shape)
 
     given = [convert_to_tensor(sizes, "int32"), *map(convert_to_tensor, values)]
-    return execute("Reshape", numpy_function(write, given, as_dtype("string")), execute("Shape", given[0])[:-1])
+    return execute("Reshape", numpy_function(with_own_errors(write), given, as_dtype("string")), execute("Shape", given[0])[:-1])
 
 
 def _back(field, value):
@@ -164,7 +164,7 @@ def decode_json_example(json_examples, name=None):
         return np.array(found, object)
 
     given = convert_to_tensor(json_examples, "string")
-    return execute("Reshape", numpy_function(read, [_flat(given)], as_dtype("string")), execute("Shape", given))
+    return execute("Reshape", numpy_function(with_own_errors(read), [_flat(given)], as_dtype("string")), execute("Shape", given))
 
 
 _WINDOWS = {"ZLIB": zlib.MAX_WBITS, "GZIP": 16 + zlib.MAX_WBITS}
@@ -185,4 +185,4 @@ def decode_compressed(bytes, compression_type="", name=None):
             raise DataLossError(None, None, f"decode_compressed: {error}.") from None
         return np.array(found, object)
 
-    return execute("Reshape", numpy_function(read, [_flat(given)], as_dtype("string")), execute("Shape", given))
+    return execute("Reshape", numpy_function(with_own_errors(read), [_flat(given)], as_dtype("string")), execute("Shape", given))

@@ -11,7 +11,7 @@ from tandem.framework.errors import InvalidArgumentError
 from tandem.framework.ragged import RaggedTensor
 from tandem.framework.sparse import SparseTensor
 from tandem.ops import io
-from tandem.ops.script import numpy_function
+from tandem.ops.script import numpy_function, with_own_errors
 
 _LISTS = {"string": "bytes_list", "int64": "int64_list", "float32": "float_list"}
 
@@ -97,7 +97,7 @@ def parse_sequence_example(serialized, context_features=None, sequence_features=
     sequences, counts = {}, {}
     if wanted:
         kinds = [t for _, _, f, _ in wanted for t in (as_dtype(f.dtype), as_dtype("int64"), as_dtype("int64"))]
-        arrays = numpy_function(lambda texts: _read(texts, wanted), [serialized], kinds)
+        arrays = numpy_function(with_own_errors(lambda texts: _read(texts, wanted)), [serialized], kinds)
         for i, (key, _, feature, _) in enumerate(wanted):
             parts = [execute("Reshape", a, [-1]) for a in arrays[3 * i : 3 * i + 3]]
             sequences[key], steps = _form(key, feature, *parts)

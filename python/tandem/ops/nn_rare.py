@@ -77,7 +77,7 @@ def _bytes(data):
     import numpy as np
 
     from tandem.framework.errors import InvalidArgumentError
-    from tandem.ops.script import numpy_function
+    from tandem.ops.script import numpy_function, with_own_errors
 
     def read(array):
         if array.ndim == 0:
@@ -85,7 +85,7 @@ def _bytes(data):
         rows = np.ascontiguousarray(array).reshape(array.shape[0], -1)
         return np.array([[row.tobytes()] for row in rows], object).reshape(-1, 1)
 
-    return execute("Reshape", numpy_function(read, [data], "string"), [-1, 1])
+    return execute("Reshape", numpy_function(with_own_errors(read), [data], "string"), [-1, 1])
 
 
 def general_dropout(x, rate, uniform_sampler, noise_shape=None, name=None):

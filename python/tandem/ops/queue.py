@@ -149,9 +149,9 @@ class QueueBase:
         """Now, or by a callback when the function that is traced runs."""
         if _core.current_graph() is None:
             return function(*inputs)
-        from tandem.ops.script import py_function
+        from tandem.ops.script import py_function, with_own_errors
 
-        found = py_function(function, inputs, list(dtypes))
+        found = py_function(with_own_errors(function), inputs, list(dtypes))
         found = found if isinstance(found, (list, tuple)) else [found]
         for tensor, shape in zip(found, shapes):
             tensor.set_shape(shape)

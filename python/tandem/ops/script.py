@@ -43,6 +43,21 @@ def _emit(function, inputs, dtypes):
     return execute("PyFunc", list(inputs), token=kept.token, output_dtypes=numbers)
 
 
+def with_own_errors(function):
+    """A function of the library's, whose errors a graph raises as they are. Those of a user's function become
+    TensorFlow's UnknownError and its kin."""
+
+    @functools.wraps(function)
+    def call(*args):
+        try:
+            return function(*args)
+        except errors.OpError as error:
+            error._own = True
+            raise
+
+    return call
+
+
 def _signature(Tout):
     """Flat dtypes, flat shapes and the structure of the results."""
     flat = [] if Tout is None else nest.flatten(Tout)

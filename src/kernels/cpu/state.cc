@@ -27,6 +27,13 @@ void launch_assign(const AssignPlan& p, const LaunchArgs& a) {
   copy_elements(p.dtype, a.inout<void>(0), a.in<void>(1), p.n);
 }
 
+// Sessions answer it themselves; elsewhere variables have a value from the start.
+struct HasValuePlan {};
+HasValuePlan prepare_has_value(const Signature&) { return {}; }
+void launch_has_value(const HasValuePlan&, const LaunchArgs& a) {
+  *a.out<bool>(0) = true;
+}
+
 using UpdateLoop = void (*)(void* variable, const void* delta, int64_t begin,
                             int64_t end);
 struct UpdatePlan {
@@ -164,6 +171,8 @@ void launch_scatter(const ScatterPlan& p, const LaunchArgs& a) {
 
 void register_state_kernels(KernelRegistry& r) {
   r.add(make_kernel<prepare_assign, launch_assign>("AssignVariableOp", "cpu.assign"));
+  r.add(make_kernel<prepare_has_value, launch_has_value>("VariableHasValue",
+                                                         "cpu.has_value"));
   r.add(make_kernel<prepare_update<false>, launch_update>("AssignAddVariableOp",
                                                           "cpu.assign_add", kNumbers));
   r.add(make_kernel<prepare_update<true>, launch_update>("AssignSubVariableOp",
