@@ -29,6 +29,7 @@
 #include "tensor/live_memory.h"
 #include "tensor/transfer.h"
 #include "tensor/variable_impl.h"
+#include "tensor/variable_lock.h"
 
 namespace tandem::python {
 
@@ -151,11 +152,15 @@ struct PySession {
   // ops, which begin at their start. Variables from outside are what they are.
   static VariableSlot make_slot(const Tensor& handle) {
     VariableImpl& v = variable_of(handle);
-    if (v.value.defined() && !is_sequence(handle)) return {handle, v.name, true};
+    const Tensor value = [&v] {
+      const VariableHold held(v);
+      return v.value;
+    }();
+    if (value.defined() && !is_sequence(handle)) return {handle, v.name, true};
     const OutsideGraphs outside;
     const DeviceScope device(v.device->full_name());
     VariableOptions options{.name = v.name, .trainable = v.trainable};
-    if (v.value.defined()) return {Variable(v.value, options).handle(), v.name, true};
+    if (value.defined()) return {Variable(value, options).handle(), v.name, true};
     Shape shape;
     for (int i = 0; v.shape.has_rank() && i < v.shape.rank(); ++i) {
       shape.push_back(std::max<int64_t>(v.shape[i], 0));

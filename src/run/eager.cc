@@ -88,6 +88,7 @@ class Call {
         }
       } else if (def.resource) {
         VariableImpl& v = variable_of(given_[i].get());
+        VariableHold held(v);
         if (!v.value.defined()) {
           throw FailedPreconditionError(
               fmt::format("Attempting to use uninitialized value {}: it is a variable of "
@@ -95,7 +96,7 @@ class Call {
                           v.name));
         }
         resource_device_ = v.device;
-        lock_ = VariableHold(v);
+        lock_ = std::move(held);
         variable_ = &v;
       }
     }
