@@ -191,10 +191,6 @@ nb::tuple name_and_type_of(const Graph& graph, int32_t number) {
                         n.op ? n.op->name.c_str() : kTypes[static_cast<size_t>(n.kind)]);
 }
 
-nb::tuple name_and_type(const PyGraph& g, int32_t number) {
-  return name_and_type_of(*g.graph, number);
-}
-
 // (name, type, which of its results) of the op behind a symbolic tensor, also of one in a
 // branch or a loop's body, which is a graph of its own.
 nb::object made_by(nb::handle tensor) {
@@ -273,7 +269,6 @@ void bind_graph_scopes(nb::module_& m) {
       .def(
           "_name_made", name_made, nb::arg("tensor"), nb::arg("name"), nb::arg("first"),
           "A name for the op of a tensor that was traced after there were `first` nodes.")
-      .def("_name_and_type", name_and_type, nb::arg("number"), "(name, type) of a node.")
       .def(
           "_has",
           [](const PyGraph& g, nb::handle tensor) {

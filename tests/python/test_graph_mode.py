@@ -101,3 +101,11 @@ def test_what_is_not_there_says_what_to_do():
             tf1.train.import_meta_graph("model.meta")
         with pytest.raises(NotImplementedError, match="leave `partitioner` out"):
             tf1.variable_scope("a", partitioner=lambda shape, dtype: [1])
+
+
+def test_the_ragged_value_of_a_session_is_the_one_of_the_module():
+    from tandem.graph_mode.values import ragged_value
+    from tandem.inside.ops.ragged.ragged_tensor_value import RaggedTensorValue
+
+    value = ragged_value(np.array([1, 2, 3]), np.array([0, 2, 3]))
+    assert isinstance(value, RaggedTensorValue) and value.to_list() == [[1, 2], [3]]

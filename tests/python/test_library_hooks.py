@@ -114,6 +114,7 @@ def test_the_graph_that_is_traced_may_be_made_the_default_again():
             with graph.as_default():
                 y = tf.nn.softmax(x * x)
         assert y.op.type == "Softmax" and graph.get_operations()[-1].type == "Softmax"
+        assert graph.get_operations()[-1] == y.op and len({y.op, graph.get_operations()[-1]}) == 1
         assert bool(tf.__internal__.FuncGraph("empty")) and tf.inside_function() and graph.building_function
         return tape.gradient(y, x)
 

@@ -10,26 +10,6 @@ import weakref
 from tandem import _core
 
 
-class Operation:
-    """An op of a graph."""
-
-    def __init__(self, graph, number):
-        self.graph = graph
-        self._number = number
-
-    name = property(lambda self: self.graph._name_and_type(self._number)[0])
-    type = property(lambda self: self.graph._name_and_type(self._number)[1])
-
-    def __eq__(self, other):
-        return isinstance(other, Operation) and (self.graph, self._number) == (other.graph, other._number)
-
-    def __hash__(self):
-        return hash((id(self.graph), self._number))
-
-    def __repr__(self):
-        return f"<tf.Operation '{self.name}' type={self.type}>"
-
-
 class TracedGraph(_core.FuncGraph):
     """A graph that ops are traced into while it is the default."""
 
@@ -55,7 +35,9 @@ class TracedGraph(_core.FuncGraph):
 
     def get_operations(self):
         """The ops so far, in the order in which they came."""
-        return [Operation(self, number) for number in range(len(self))]
+        from tandem.graph_mode.operation import operation
+
+        return [operation(self, node) for node in range(len(self))]
 
     def _get_control_flow_context(self):
         """Branches and loops are graphs of their own: there is no context to tell."""

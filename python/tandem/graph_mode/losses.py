@@ -194,16 +194,22 @@ def mean_squared_error(
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
+def _labels_and_logits(name, labels, logits):
+    """As tensors of the dtype of the logits, whose shapes fit."""
+    if labels is None or logits is None:
+        raise ValueError(f"{'logits' if logits is None else name} must not be None.")
+    logits = _core.convert_to_tensor(logits)
+    labels = get("cast")(labels, logits.dtype)
+    logits.shape.assert_is_compatible_with(labels.shape)
+    return labels, logits
+
+
 def sigmoid_cross_entropy(
     multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None, loss_collection=GraphKeys.LOSSES,
     reduction=_BY_WEIGHTS,
 ):  # fmt: skip
-    if multi_class_labels is None or logits is None:
-        raise ValueError(f"{'logits' if logits is None else 'multi_class_labels'} must not be None.")
     with get("name_scope")(scope or "sigmoid_cross_entropy_loss") as scope:
-        logits = _core.convert_to_tensor(logits)
-        labels = get("cast")(multi_class_labels, logits.dtype)
-        logits.shape.assert_is_compatible_with(labels.shape)
+        labels, logits = _labels_and_logits("multi_class_labels", multi_class_labels, logits)
         if label_smoothing > 0:
             labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
         losses = get("nn.sigmoid_cross_entropy_with_logits")(labels=labels, logits=logits)
@@ -214,12 +220,8 @@ def softmax_cross_entropy(
     onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None, loss_collection=GraphKeys.LOSSES,
     reduction=_BY_WEIGHTS,
 ):  # fmt: skip
-    if onehot_labels is None or logits is None:
-        raise ValueError(f"{'logits' if logits is None else 'onehot_labels'} must not be None.")
     with get("name_scope")(scope or "softmax_cross_entropy_loss") as scope:
-        logits = _core.convert_to_tensor(logits)
-        labels = get("cast")(onehot_labels, logits.dtype)
-        logits.shape.assert_is_compatible_with(labels.shape)
+        labels, logits = _labels_and_logits("onehot_labels", onehot_labels, logits)
         if label_smoothing > 0:
             classes = get("cast")(get("shape")(labels)[-1], logits.dtype)
             labels = labels * (1 - label_smoothing) + label_smoothing / classes

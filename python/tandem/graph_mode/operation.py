@@ -38,7 +38,7 @@ class Operation:
 
     @property
     def control_inputs(self):
-        return [self._graph._operation(node) for node in self._described()[5]]
+        return [operation(self._graph, node) for node in self._described()[5]]
 
     @property
     def op_def(self):
@@ -67,6 +67,12 @@ class Operation:
 
     def colocation_groups(self):
         return [f"loc:@{self.name}".encode()]
+
+    def __eq__(self, other):
+        return isinstance(other, Operation) and self._graph is other._graph and self._node == other._node
+
+    def __hash__(self):
+        return hash((id(self._graph), self._node))
 
     def __repr__(self):
         return f"<tf.Operation '{self.name}' type={self.type}>"
